@@ -112,7 +112,8 @@ class _Collected:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         for item in session.items:
             callspec = getattr(item, "callspec", None)
-            target = callspec.params.get("candidate") if callspec is not None else None
+            params = {} if callspec is None else callspec.params
+            target = params.get("candidate", params.get("program"))
             suite = getattr(target, "suite", None)
             if suite is not None:
                 self.tasks |= {task.id: task for task in suite.tasks}

@@ -18,6 +18,7 @@ from pytest_promptse.cli import (
     _harden,
     _history,
     _init,
+    _languages,
     _merge,
     _report,
     _shard,
@@ -49,6 +50,7 @@ def make_parser() -> argparse.ArgumentParser:
     _store.add_parser(commands)
     _report.add_parser(commands)
     _show.add_parser(commands)
+    _languages.add_parser(commands)
     _shard.add_parser(commands)
     _merge.add_parser(commands)
     _view.add_parser(commands)

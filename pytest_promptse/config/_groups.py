@@ -29,7 +29,7 @@ _MEMBERS: Mapping[str, str] = {
     "variants": "emotions exclude_emotions personalities rewriter control variant_judge"
     " variants_dir template perturb library_dir aa",
     "cost and store": "max_requests max_cost price dry_run store replay_only fresh max_age",
-    "sandbox": "sandbox timeout memory",
+    "sandbox": "sandbox language timeout memory",
     "results": "report record_samples save save_incomplete compare compare_fail compare_missing"
     " shard",
 }

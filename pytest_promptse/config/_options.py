@@ -125,6 +125,22 @@ def _joined(reason: str) -> str:
     return f"unusable: {reason}" if reason.startswith(clauses) else reason
 
 
+LANGUAGES = (
+    "python",
+    "javascript",
+    "typescript",
+    "go",
+    "c",
+    "cpp",
+    "rust",
+    "java",
+    "bash",
+    "ruby",
+    "php",
+    "sql",
+)
+
+
 def _option(name: str, parse: _option_types.Parse, default: Any, help_: str, **more: Any) -> Option:
     return Option(name=name, parse=parse, default=default, help=help_, **more)
 
@@ -526,6 +542,14 @@ OPTIONS: Mapping[str, Option] = {
             "auto",
             "isolation level of programs; auto (default) takes the strongest that works here",
             metavar="LEVEL",
+        ),
+        _option(
+            "language",
+            _option_types.choice(*LANGUAGES),
+            None,
+            "language of the programs (default: as the prompt begins, else python)",
+            metavar="NAME",
+            marker=True,
         ),
         _option(
             "timeout",

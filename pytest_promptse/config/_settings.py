@@ -88,6 +88,7 @@ class Settings:
     max_cost: float | None
     price: tuple[float, float] | None
     sandbox: str
+    language: str | None
     timeout: float
     memory: int
     store: str

@@ -6,6 +6,7 @@ import contextlib
 import dis
 import os
 from contextvars import ContextVar
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,6 +22,7 @@ from pytest_promptse.plugin._pytest_private import (
     torn_down_after,
 )
 from pytest_promptse.run._judge import CheckProcess, CheckResult
+from pytest_promptse.runtimes._runtime import call_text
 from pytest_promptse.sandbox._candidate import ENTRY_NAMES, safe_text
 from pytest_promptse.sandbox._surroundings import CheckSurroundings
 from pytest_promptse.sandbox.guest import landlock
@@ -30,10 +32,11 @@ from pytest_promptse.tasks._example import shown
 from pytest_promptse.tasks._task import repeatable_random
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pytest_promptse.run._run import PromptseRun
-    from pytest_promptse.sandbox._candidate import Candidate
+    from pytest_promptse.runtimes._runtime import Door
+    from pytest_promptse.sandbox._candidate import Candidate, ScriptResult
     from pytest_promptse.tasks._task import Task
 
 TASK: pytest.StashKey[Task] = pytest.StashKey()
@@ -44,7 +47,7 @@ _KEPT_FOLDERS: pytest.StashKey[set[str]] = pytest.StashKey()
 
 # The attributes of a candidate besides those of the program's entry point.
 _OWN_NAMES = ("module", "run", "output")
-_OWN_FIXTURES = ("candidate", "task")
+_OWN_FIXTURES = ("candidate", "program", "task")
 
 
 class CandidateProxy:
@@ -52,6 +55,7 @@ class CandidateProxy:
     # docstring, since ``candidate.__doc__`` is the entry point's.
 
     promptse_candidate = True
+    _has_answer = False
 
     def __init__(self) -> None:
         self._program: Candidate | None = None
@@ -122,6 +126,67 @@ class CandidateProxy:
         return id(self)
 
 
+class ProgramProxy:
+    """The value of the ``program`` fixture, which runs the program under test."""
+
+    def __init__(self) -> None:
+        self._program: Candidate | None = None
+        self._was_used = self._has_answer = False
+
+    def _bind(self, program: Candidate) -> None:
+        self._program = program
+        self._was_used = self._has_answer = False
+
+    def __repr__(self) -> str:
+        return "program"
+
+    def run(
+        self,
+        stdin: str = "",
+        args: Sequence[str] = (),
+        *,
+        files: Mapping[str, str] = MappingProxyType({}),
+        env: Mapping[str, str] = MappingProxyType({}),
+    ) -> ScriptResult:
+        """Run the program in a process of its own.
+
+        Parameters
+        ----------
+        stdin
+            The text of its standard input. For SQL, statements that run before the program.
+        args
+            Its arguments. For SQL, options of ``sqlite3``, such as ``-json``.
+        files
+            Texts of files in its working directory, by relative path.
+        env
+            Further environment variables.
+
+        Returns
+        -------
+        The texts ``stdout`` and ``stderr``, and the ``returncode``, which is 128 and the number of
+        the signal if one ended the program.
+
+        Raises
+        ------
+        TaskError
+            If the arguments cannot be passed to a program, or the test body has not begun.
+        """
+        if self._program is None:
+            raise TaskError(
+                "program can be run in the test body only, not while fixtures are set up"
+            )
+        for path in files:
+            if path.startswith("/") or ".." in path.split("/"):
+                raise TaskError(f"program.run: the file {path!r} must have a relative path")
+        texts = (stdin, *args, *files, *files.values(), *env, *env.values())
+        if isinstance(args, str) or not all(isinstance(text, str) for text in texts):
+            raise TaskError("program.run takes texts: stdin='1 2', args=['-v'], files={'a': 'b'}")
+        self._was_used = True
+        result = self._program.run(stdin=stdin, args=[call_text(args, files, env)])
+        self._has_answer = True
+        return result
+
+
 class FunctionCheck:
     """The body of a test function as a check, with new fixtures for every program.
 
@@ -175,10 +240,11 @@ class FunctionCheck:
             renew_instance(item)
         if "task" in item.funcargs:
             item.funcargs["task"] = task
-        proxy = item.funcargs["candidate"]
-        if not isinstance(proxy, CandidateProxy):
+        name = door_of(item.fixturenames)
+        proxy = item.funcargs[name]
+        if not isinstance(proxy, CandidateProxy | ProgramProxy):
             raise TaskError(
-                f"{item.nodeid}: the project has a fixture named 'candidate' of its own; rename it"
+                f"{item.nodeid}: the project has a fixture named {name!r} of its own; rename it"
             )
         arguments = {name: item.funcargs[name] for name in argument_names(item)}
         temporary = temporary_folder(item)
@@ -209,6 +275,11 @@ def _temporary_folders(request: pytest.FixtureRequest) -> set[str]:
         return set()
     with os.scandir(top) as entries:
         return {entry.path for entry in entries if entry.is_dir(follow_symlinks=False)}
+
+
+def door_of(fixtures: Iterable[str]) -> Door:
+    """Return the fixture by which a test function with these fixtures reaches a program."""
+    return "program" if "program" in fixtures else "candidate"
 
 
 def check_process(
@@ -262,7 +333,10 @@ def explain_comparison(op: str, left: object, right: object) -> list[str] | None
 
 
 def run_body(
-    body: Callable[[], object], candidate: Candidate, proxy: CandidateProxy, path: str
+    body: Callable[[], object],
+    candidate: Candidate,
+    proxy: CandidateProxy | ProgramProxy,
+    path: str,
 ) -> CheckResult:
     """Run the body of a check on a program. Distinguish a wrong program from a broken check.
 
@@ -287,13 +361,13 @@ def run_body(
     except (AssertionError, pytest.fail.Exception) as failed:
         if not proxy._was_used:  # noqa: SLF001 - both classes work together
             failed.add_note(
-                "raised before the test used candidate, so the check or a fixture is broken"
+                f"raised before the test used {proxy!r}, so the check or a fixture is broken"
             )
             raise
         cause = "exception" if candidate.raised(failed) else "wrong_answer"
         return CheckResult(cause, f"{_line(failed, path)}{safe_text(failed)}")
     except Exception as error:  # noqa: BLE001 - a check may raise anything
-        return _error_result(error, candidate, path)
+        return _error_result(error, candidate, path, used=candidate.used or proxy._has_answer)  # noqa: SLF001 - both classes work together
     finally:
         _is_judging.reset(token)
     if returned is not None:
@@ -302,15 +376,16 @@ def run_body(
         )
     if not proxy._was_used:  # noqa: SLF001 - both classes work together
         raise TaskError(
-            "the check ended without using candidate, so every program would pass; call candidate"
+            f"the check ended without using {proxy!r}, so every program would pass; call "
+            f"{'candidate' if isinstance(proxy, CandidateProxy) else 'program.run()'}"
         )
     return CheckResult("")
 
 
-def _error_result(error: Exception, candidate: Candidate, path: str) -> CheckResult:
+def _error_result(error: Exception, candidate: Candidate, path: str, *, used: bool) -> CheckResult:
     """Return the result of a check that ended with `error`, or raise it if the check is broken.
 
-    `path` is the check's file.
+    `path` is the check's file. `used` is True if the check has an answer of the program.
     """
     if candidate.raised(error):
         return CheckResult("exception", f"{type(error).__name__}: {safe_text(error)}")
@@ -322,7 +397,7 @@ def _error_result(error: Exception, candidate: Candidate, path: str) -> CheckRes
             f"{line}the check is refused a file or a connection ({refused}); it can write only "
             "below tmp_path and to tempfile's files, and use no TCP; do the rest in a fixture"
         ) from None
-    if not candidate.used or _is_of_check(error, path):
+    if not used or _is_of_check(error, path):
         raise error
     name = type(error).__name__
     return CheckResult("wrong_answer", f"{line}{name} in the check: {safe_text(error)}")

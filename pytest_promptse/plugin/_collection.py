@@ -11,6 +11,7 @@ import pytest
 
 from pytest_promptse.errors import PromptseError, TaskError
 from pytest_promptse.plugin import _fixtures
+from pytest_promptse.plugin._checks import door_of
 from pytest_promptse.plugin._invocation import BAD_MARKS
 from pytest_promptse.plugin._items import (
     TARGET,
@@ -23,14 +24,16 @@ from pytest_promptse.plugin._pytest_private import collected_fixture_definitions
 from pytest_promptse.plugin._session import promptse_session
 from pytest_promptse.run._plan import PlannedGate, check_ids
 from pytest_promptse.tasks._suitefile import load_suite
-from pytest_promptse.tasks._task import Task
+from pytest_promptse.tasks._task import PROGRAM_ENTRY, Task, find_entry_point
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pytest_promptse.config._settings import Settings
+    from pytest_promptse.runtimes._runtime import Door
 
 NO_MODEL = "promptse: no model; give --promptse-model, for example --promptse-model tiny"
+_DOORS: tuple[Door, ...] = ("candidate", "program")
 _TASK_KEYWORDS = ("entry_point", "reference")
 # The fixtures of these modules report failures that do not end the test, so that a program with
 # such failures would pass.
@@ -41,12 +44,13 @@ _SOFT_ASSERTIONS = ("_pytest.subtests", "pytest_subtests", "pytest_check", "pyte
 class _Mark:
     """A ``promptse`` mark: its tasks, whether it has a single prompt, and its settings.
 
-    ``tasks`` loads the tasks when it is called.
+    ``tasks`` loads the tasks when it is called. ``door`` is the fixture that the function takes.
     """
 
     tasks: Callable[[], tuple[Task, ...]]
     single_prompt: bool
     settings: Settings
+    door: Door
 
 
 def parametrise(metafunc: pytest.Metafunc) -> None:
@@ -69,7 +73,9 @@ def parametrise(metafunc: pytest.Metafunc) -> None:
         if not session.has_models:
             return
         line = metafunc.function.__code__.co_firstlineno
-        suites = session.run.plan(item.nodeid, mark.tasks(), mark.settings, line=line)
+        suites = session.run.plan(
+            item.nodeid, mark.tasks(), mark.settings, line=line, door=mark.door
+        )
     except PromptseError as error:
         # The error of the module lists all marks that cannot be used.
         if item.parent is None:
@@ -79,7 +85,7 @@ def parametrise(metafunc: pytest.Metafunc) -> None:
     id_parts = IdParts.needed_for(suites, task=not mark.single_prompt)
     targets = [target for suite in suites for target in targets_of(suite, id_parts)]
     metafunc.parametrize(
-        "candidate", [pytest.param(target, id=target.id) for target in targets], indirect=True
+        mark.door, [pytest.param(target, id=target.id) for target in targets], indirect=True
     )
 
 
@@ -88,12 +94,7 @@ def _read_mark(metafunc: pytest.Metafunc) -> _Mark | None:
     where = item.nodeid
     marks = list(item.iter_markers("promptse"))
     if not marks:
-        definitions = collected_fixture_definitions(metafunc, "candidate")
-        if definitions and definitions[-1].func.__module__ == _fixtures.__name__:
-            raise TaskError(
-                f"{where}: takes 'candidate' but has no promptse mark; "
-                "add @pytest.mark.promptse('the prompt')"
-            )
+        _check_is_marked(metafunc, where)
         return None
     if inspect.iscoroutinefunction(metafunc.function):
         raise TaskError(
@@ -107,8 +108,7 @@ def _read_mark(metafunc: pytest.Metafunc) -> _Mark | None:
                 f"{where}: takes {name!r}, whose failures do not end the test, so a wrong program "
                 "would pass; write assert statements instead"
             )
-    if "candidate" not in metafunc.fixturenames:
-        raise TaskError(f"{where}: has a promptse mark but does not take 'candidate'; add it")
+    door = _door(metafunc, where)
     keywords: dict[str, Any] = {}
     for mark in reversed(marks):
         keywords |= mark.kwargs
@@ -133,24 +133,62 @@ def _read_mark(metafunc: pytest.Metafunc) -> _Mark | None:
     # All methods under the mark of a class share its prompt, and therefore its completions.
     name = node.name if isinstance(node, pytest.Class) else getattr(item, "originalname", item.name)
     return _Mark(
-        tasks=lambda: _tasks(source[0], of_task, name=name, where=where),
+        tasks=lambda: _tasks(
+            source[0],
+            of_task,
+            name=name,
+            where=where,
+            language=settings.language or "",
+            door=door,
+        ),
         single_prompt=isinstance(source[0], str),
         settings=settings,
+        door=door,
     )
 
 
+def _door(metafunc: pytest.Metafunc, where: str) -> Door:
+    taken = [name for name in _DOORS if name in metafunc.fixturenames]
+    if not taken:
+        raise TaskError(f"{where}: has a promptse mark but does not take 'candidate'; add it")
+    if len(taken) > 1:
+        raise TaskError(
+            f"{where}: takes both 'candidate' and 'program'; call the program by the one, or run "
+            "it by the other"
+        )
+    return taken[0]
+
+
+def _check_is_marked(metafunc: pytest.Metafunc, where: str) -> None:
+    for name in _DOORS:
+        definitions = collected_fixture_definitions(metafunc, name)
+        if definitions and definitions[-1].func.__module__ == _fixtures.__name__:
+            raise TaskError(
+                f"{where}: takes {name!r} but has no promptse mark; "
+                "add @pytest.mark.promptse('the prompt')"
+            )
+
+
 def _tasks(
-    source: object, of_task: Mapping[str, Any], *, name: str, where: str
+    source: object,
+    of_task: Mapping[str, Any],
+    *,
+    name: str,
+    where: str,
+    language: str,
+    door: Door,
 ) -> tuple[Task, ...]:
     if isinstance(source, str):
-        return (Task(id=name, prompt=source, **of_task),)
+        if door == "program" and "entry_point" not in of_task:
+            of_task = {**of_task, "entry_point": find_entry_point(source) or PROGRAM_ENTRY}
+        return (Task(id=name, prompt=source, language=language, **of_task),)
     if of_task:
         raise TaskError(
             f"{where}: {', '.join(of_task)} belongs to a single prompt; give it to each Task "
             "instead"
         )
     if isinstance(source, Task):
-        return (source,)
+        return (replace(source, language=source.language or language),)
     if callable(source):
         source = source()
     if not isinstance(source, Iterable):
@@ -165,7 +203,7 @@ def _tasks(
     if not tasks:
         raise TaskError(f"{where}: the promptse mark got no tasks; give it at least one")
     check_ids(tasks, where)
-    return tasks
+    return tuple(replace(task, language=task.language or language) for task in tasks)
 
 
 def set_target(item: pytest.Item) -> None:
@@ -180,16 +218,17 @@ def set_target(item: pytest.Item) -> None:
     if item.parent is not None and name in item.parent.stash.get(BAD_MARKS, {}):
         return
     callspec = getattr(item, "callspec", None)
-    target = callspec.params.get("candidate") if callspec is not None else None
+    door = door_of(getattr(item, "fixturenames", ()))
+    target = callspec.params.get(door) if callspec is not None else None
     if callspec is None or not isinstance(target, ItemTarget):
-        if not isinstance(item, pytest.Function) or "candidate" not in item.fixturenames:
+        if not isinstance(item, pytest.Function) or door not in item.fixturenames:
             raise pytest.UsageError(
                 f"{item.nodeid}: a promptse mark needs a plain pytest function or method; "
                 "unittest.TestCase cannot take 'candidate'"
             )
         item.add_marker(pytest.mark.skip(reason=NO_MODEL))
         return
-    if any(name != "candidate" for name in callspec.params):
+    if any(name != door for name in callspec.params):
         # The user's own parameters make another check, and so another suite with the same variants.
         rest = callspec.id.replace(target.id, "", 1).strip("-").replace("--", "-")
         session = promptse_session(item.config)
@@ -204,7 +243,7 @@ class SuiteFileCollector(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         session = promptse_session(self.config)
         try:
-            file = load_suite(self.path)
+            file = load_suite(self.path, language=session.given.settings.language or "")
             place = f"{self.path.name}:{file.settings_line}"
             settings = session.given.of_suite(
                 file.settings, where=lambda name: f"{place}, {name}", folder=self.path.parent

@@ -19,6 +19,14 @@ def candidate() -> Any:
 
 
 @pytest.fixture
+def program() -> Any:
+    """The program under test, to be run: ``program.run(stdin="...", args=[...])``."""
+    from pytest_promptse.plugin._checks import ProgramProxy
+
+    return ProgramProxy()
+
+
+@pytest.fixture
 def task(request: pytest.FixtureRequest) -> Task:
     """The task that the program under test should solve."""
     from pytest_promptse.plugin._items import task_of

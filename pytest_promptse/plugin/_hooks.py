@@ -17,7 +17,7 @@ from pytest_promptse._suggestions import nearest
 from pytest_promptse.config._groups import grouped_options
 from pytest_promptse.config._options import OPTIONS, flag_of, ini_of
 from pytest_promptse.errors import NoBaselineError, RecordError, SettingsError, TaskError
-from pytest_promptse.plugin._fixtures import candidate, task
+from pytest_promptse.plugin._fixtures import candidate, program, task
 from pytest_promptse.plugin._invocation import BAD_MARKS, given_settings, names_of
 from pytest_promptse.plugin._pytest_private import ini_names, warn_of_setting
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_promptse.config._options import Option
     from pytest_promptse.config._settings import Settings
 
-__all__ = ["candidate", "task"]
+__all__ = ["candidate", "program", "task"]
 
 _REPORTS = ("json", "html", "md", "github", "csv")
 _PSYCHOMETRIC_SUFFIXES = tuple(
@@ -100,7 +100,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "candidate" in metafunc.fixturenames or _is_marked(metafunc.definition):
+    if not {"candidate", "program"}.isdisjoint(metafunc.fixturenames) or _is_marked(
+        metafunc.definition
+    ):
         from pytest_promptse.plugin._collection import parametrise
 
         parametrise(metafunc)

@@ -16,7 +16,9 @@ from pytest_promptse.plugin._checks import (
     TASK,
     CandidateProxy,
     FunctionCheck,
+    ProgramProxy,
     check_process,
+    door_of,
     run_body,
 )
 from pytest_promptse.plugin._invocation import invocation
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from pytest_promptse.config._settings import Settings
     from pytest_promptse.run._plan import Suite
     from pytest_promptse.run._run import PassCount, PromptseRun
+    from pytest_promptse.runtimes._runtime import Door
     from pytest_promptse.sandbox._candidate import Candidate
     from pytest_promptse.scoring._gate import Gate
     from pytest_promptse.tasks._task import Task
@@ -201,7 +204,8 @@ def run_function(item: pytest.Function, run: PromptseRun) -> bool | None:
     own_key = (item.originalname, target.suite.id.partition("::")[2], sources)
     body = FunctionCheck(item, task_of(item))
     process = check_process(item, run, body.prepare, body.restore)
-    _run(item, run, target, _check(run, target, own_key, body, process))
+    door = door_of(item.fixturenames)
+    _run(item, run, target, _check(run, target, own_key, body, process, door=door))
     return True
 
 
@@ -225,7 +229,7 @@ def run_suite_file_item(item: pytest.Item, run: PromptseRun) -> None:
     """
 
     def body(candidate: Candidate, task: Task) -> CheckResult:
-        proxy = CandidateProxy()
+        proxy = ProgramProxy() if task.door == "program" else CandidateProxy()
         return run_body(lambda: task.check(proxy), candidate, proxy, str(item.path))
 
     target = item.stash[TARGET]
@@ -239,6 +243,8 @@ def _check(
     own_key: tuple[str, ...],
     body: Callable[[Candidate, Task], CheckResult],
     process: CheckProcess,
+    *,
+    door: Door | None = None,
 ) -> Check:
     settings: Settings = target.suite.settings
     limits = Limits(wall=settings.timeout, cpu=settings.timeout, memory=settings.memory)
@@ -250,7 +256,8 @@ def _check(
         repr(settings.memory),
         *own_key,
     )
-    return Check(key=text_hash("\x1f".join(parts)), run=body, limits=limits, process=process)
+    key = text_hash("\x1f".join(parts))
+    return Check(key=key, run=body, limits=limits, process=process, door=door)
 
 
 def _node_of(item: pytest.Item, target: ItemTarget, planned: PlannedVariant) -> str | None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 import msgspec
 
 from pytest_promptse.errors import NotScoredError, SandboxError, TaskError
-from pytest_promptse.models._extract import extract
-from pytest_promptse.sandbox._candidate import CheckEnded, safe_text
+from pytest_promptse.runtimes._runtime import runtime_of
+from pytest_promptse.sandbox._candidate import CheckEnded, Failure, safe_text
 from pytest_promptse.sandbox._checker import Checker, CheckerLost
 from pytest_promptse.sandbox._limits import (
     Limits,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.models._base import Capabilities, Completion
     from pytest_promptse.run._plan import PlannedVariant, Suite
+    from pytest_promptse.runtimes._runtime import Door, Runtime
     from pytest_promptse.sandbox._candidate import Candidate
     from pytest_promptse.sandbox._pool import SandboxPool
     from pytest_promptse.store._store import Store
@@ -114,12 +115,19 @@ class Check:
         The limits of each program.
     process
         How the check uses processes of its own.
+    door
+        How the check reaches a program, or None if each task's own check decides that.
     """
 
     key: str
     run: Callable[[Candidate, Task], CheckResult]
     limits: Limits
     process: CheckProcess = field(default_factory=CheckProcess)
+    door: Door | None = None
+
+    def runtime_of(self, task: Task) -> Runtime:
+        """Return the runtime of the programs of `task`."""
+        return runtime_of(task.language or "python", self.door or task.door)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,6 +181,7 @@ class _Judgement(msgspec.Struct, array_like=True, kw_only=True):
     effects: bytes = b""
 
 
+_MOST_BUILT = 64
 _AT_ANY_PLACE = ("timeout", "resource")
 
 
@@ -202,6 +211,8 @@ class CompletionJudge:
         self._reference_limits: dict[tuple[str, str], Limits] = {}
         self._lending: set[tuple[str, str]] = set()
         self._shared: Checker | None = None
+        # The last built programs, since several checks may judge the same ones.
+        self._built: dict[tuple[str, int, str], str | Failure] = {}
 
     def judge(
         self,
@@ -229,8 +240,9 @@ class CompletionJudge:
             If the sandbox fails, or if the task's own reference does not pass the check.
         """
         task = planned.task
+        runtime = check.runtime_of(task)
         extracted = {
-            (text, finish_reason): extract(
+            (text, finish_reason): runtime.extract(
                 text,
                 prompt=task.prompt if task.is_stub else planned.task_text,
                 entry_point=task.entry_point,
@@ -265,7 +277,8 @@ class CompletionJudge:
     def _verdicts(
         self, programs: Iterable[str], task: Task, check: Check
     ) -> dict[str, StoredVerdict]:
-        key = text_hash(f"{check.key}:{task.id}:{task.check_digest}")
+        runtime_key = check.runtime_of(task).key
+        key = text_hash(f"{check.key}{runtime_key}:{task.id}:{task.check_digest}")
         check = replace(check, limits=self._fitted_limits(key, task, check))
         programs = list(programs)
         verdicts = dict(self._store.verdicts(key, programs))
@@ -311,9 +324,12 @@ class CompletionJudge:
     def _judgement(self, program: str, task: Task, check: Check, *, alone: bool) -> _Judgement:
         """Judge a program once. `alone` runs it without other programs beside it."""
         limits = check.limits
+        prepared = self._prepare(program, check.runtime_of(task), limits)
+        if isinstance(prepared, Failure):
+            return _Judgement(cause=prepared.cause, detail=_storable(prepared.detail))
         has_state = check.process.prepare(task)
         request = _Request(
-            program=program,
+            program=prepared,
             wall=limits.wall,
             cpu=limits.cpu,
             alone=alone,
@@ -331,6 +347,18 @@ class CompletionJudge:
             return judgement
         finally:
             check.process.restore()
+
+    def _prepare(self, program: str, runtime: Runtime, limits: Limits) -> str | Failure:
+        if not runtime.builds:
+            return runtime.prepare(program, self._sandbox(), limits)
+        key = runtime.key, limits.memory, program
+        if key not in self._built:
+            # No program is loaded in this process while a process of a check exists.
+            self._end_shared()
+            if len(self._built) >= _MOST_BUILT:
+                del self._built[next(iter(self._built))]
+            self._built[key] = runtime.prepare(program, self._sandbox(), limits)
+        return self._built[key]
 
     def _ask(self, request: _Request, task: Task, check: Check) -> _Judgement:
         """Judge a program in a process of its own, or in one that judges several."""
@@ -411,7 +439,7 @@ def _run_check(sandbox: SandboxPool, task: Task, check: Check, request: _Request
         with sandbox.load(
             request.program,
             entry_point=task.entry_point,
-            limits=check.limits,
+            limits=check.runtime_of(task).limits(check.limits),
             alone=request.alone,
             before_loan=before_loan if request.shares else None,
         ) as candidate:

@@ -17,6 +17,8 @@ from pytest_promptse.run._model_variants import ModelVariants, no_room
 from pytest_promptse.run._plan import decided_gate, plan_suite
 from pytest_promptse.run._rounds import Rounds
 from pytest_promptse.run._variant_making import VariantMaker
+from pytest_promptse.runtimes._runtime import runtime_of
+from pytest_promptse.runtimes._toolchains import NODE_PACKAGE
 from pytest_promptse.sampling._budget import Budget
 from pytest_promptse.sampling._cost_estimate import estimate_cost
 from pytest_promptse.sampling._job import Job
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from pytest_promptse.run._judge import Check
     from pytest_promptse.run._plan import PlannedComparison, PlannedGate, PlannedVariant, Suite
     from pytest_promptse.run._shards import ShardPlan
+    from pytest_promptse.runtimes._runtime import Door
     from pytest_promptse.sandbox._pool import SandboxPool
     from pytest_promptse.scoring._gate import Gate
     from pytest_promptse.store._run_log import Progress
@@ -131,6 +134,8 @@ class PromptseRun:
             create_backend=self.backend,
             store=lambda: self.store,
         )
+        # What the toolchains of the planned tasks need to read, in the order of their first use.
+        self._toolchain_folders: dict[str, None] = {}
         self._model_variants = ModelVariants(lambda: self.store)
         self._waiting: dict[str, _Waiting] = {}
         self._checked = 0.0
@@ -167,7 +172,11 @@ class PromptseRun:
     @cached_property
     def sandbox(self) -> SandboxPool:
         """The sandbox that programs run in."""
-        return open_sandbox(self.settings.sandbox)
+        return open_sandbox(
+            self.settings.sandbox,
+            packages=("numpy", NODE_PACKAGE) if self._toolchain_folders else ("numpy",),
+            folders=tuple(self._toolchain_folders),
+        )
 
     @cached_property
     def _judge(self) -> CompletionJudge:
@@ -210,7 +219,13 @@ class PromptseRun:
         return self._backends[spec]
 
     def plan(
-        self, suite_id: str, tasks: Iterable[Task], settings: Settings, *, line: int | None = None
+        self,
+        suite_id: str,
+        tasks: Iterable[Task],
+        settings: Settings,
+        *,
+        line: int | None = None,
+        door: Door | None = None,
     ) -> list[Suite]:
         """Plan a suite for each model and each prompt template.
 
@@ -224,13 +239,22 @@ class PromptseRun:
             Settings of the suite.
         line
             The line in which the suite begins in its file.
+        door
+            How the check reaches a program, or None if each task's own check decides that.
 
         Raises
         ------
         TaskError, VariantError
-            If a template or a setting is invalid, or a frozen variant is missing.
+            If a template or a setting is invalid, or a frozen variant is missing. Also if programs
+            in the language of a task cannot be run here, or not be called by its check.
         """
         tasks = tuple(tasks)
+        for task in tasks:
+            try:
+                runtime = runtime_of(task.language or "python", door or task.door)
+            except TaskError as error:
+                raise TaskError(f"{suite_id}, task {task.id!r}: {error}") from None
+            self._toolchain_folders |= dict.fromkeys(runtime.folders)
         variants = {task.id: self._variant_maker.variants_of(task, settings) for task in tasks}
         templates: Sequence[Template | None] = self.templates(settings) or (None,)
         prompts = {

@@ -11,6 +11,7 @@ Cause = Literal[
     "timeout",
     "resource",
     "syntax",
+    "build",
     "no_code",
     "truncated",
     "interface",

@@ -34,6 +34,7 @@ def open_sandbox(
     workers: int | None = None,
     packages: tuple[str, ...] = ("numpy",),
     image: str | None = None,
+    folders: tuple[str, ...] = (),
 ) -> SandboxPool:
     """Open the sandbox that programs run in.
 
@@ -51,6 +52,9 @@ def open_sandbox(
     image : str, optional
         Image of the container levels, with a ``python3``. The default is the official slim image of
         this Python's version. The image must have been pulled already.
+    folders : tuple of str
+        Folders and files of this machine that programs may read, such as those of a compiler. A
+        container shows none.
 
     Raises
     ------
@@ -67,11 +71,11 @@ def open_sandbox(
     if count < 1:
         raise SandboxError(f"workers must be at least 1, not {workers}")
     if level != "auto":
-        return _OPENERS[level](count, packages, image)
+        return _OPENERS[level](count, packages, image, folders)
     reasons = []
     for name in ("bwrap", "podman", "docker", "landlock"):
         try:
-            return _OPENERS[name](count, packages, image)
+            return _OPENERS[name](count, packages, image, folders)
         except SandboxError as error:
             reasons.append(f"{name}: {error}")
     raise SandboxError(
@@ -101,12 +105,14 @@ def _open(sandbox: SandboxPool) -> SandboxPool:
     return sandbox
 
 
-def _open_bwrap(workers: int, packages: tuple[str, ...], _: str | None) -> SandboxPool:
+def _open_bwrap(
+    workers: int, packages: tuple[str, ...], _: str | None, folders: tuple[str, ...]
+) -> SandboxPool:
     program = shutil.which("bwrap")
     if sys.platform != "linux" or program is None:
         raise SandboxError("bubblewrap is not installed: apt-get install bubblewrap")
     filters = compile_filters()
-    mounts = build_mounts(packages)
+    mounts = build_mounts(packages, folders)
     spawner = ThreadPoolExecutor(1, thread_name_prefix="promptse-spawner")
 
     def make_worker(number: int) -> Worker:
@@ -135,10 +141,12 @@ def _open_bwrap(workers: int, packages: tuple[str, ...], _: str | None) -> Sandb
         raise
 
 
-def _open_landlock(workers: int, packages: tuple[str, ...], _: str | None) -> SandboxPool:
+def _open_landlock(
+    workers: int, packages: tuple[str, ...], _: str | None, folders: tuple[str, ...]
+) -> SandboxPool:
     check_landlock()
     filters = compile_filters(namespaces=False)
-    mounts = build_mounts(packages)
+    mounts = build_mounts(packages, folders)
     top = tempfile.mkdtemp(prefix="promptse-")
 
     def make_worker(number: int) -> Worker:
@@ -167,9 +175,11 @@ def _open_landlock(workers: int, packages: tuple[str, ...], _: str | None) -> Sa
     )
 
 
-def _open_none(workers: int, packages: tuple[str, ...], _: str | None) -> SandboxPool:
+def _open_none(
+    workers: int, packages: tuple[str, ...], _: str | None, folders: tuple[str, ...]
+) -> SandboxPool:
     folder = tempfile.mkdtemp(prefix="promptse-")
-    mounts = build_mounts(packages)
+    mounts = build_mounts(packages, folders)
     found = [Path(source).parent for source, target in mounts.binds if target.startswith(PACKAGES)]
 
     def make_worker(_: int) -> Worker:
@@ -194,8 +204,13 @@ def _open_none(workers: int, packages: tuple[str, ...], _: str | None) -> Sandbo
 
 
 def _open_container(
-    name: str, workers: int, _: tuple[str, ...], image: str | None = None
+    name: str, workers: int, _: tuple[str, ...], image: str | None, folders: tuple[str, ...]
 ) -> SandboxPool:
+    if folders:
+        raise SandboxError(
+            "a container does not show the toolchains of this machine, which programs in other "
+            "languages need; give --promptse-sandbox bwrap or landlock"
+        )
     chosen = image or default_image()
     engine = find_engine(name, chosen)
     filters = compile_filters() if sys.platform == "linux" else Filters()
@@ -221,7 +236,7 @@ def _open_container(
     )
 
 
-_OPENERS: dict[str, Callable[[int, tuple[str, ...], str | None], SandboxPool]] = {
+_OPENERS: dict[str, Callable[[int, tuple[str, ...], str | None, tuple[str, ...]], SandboxPool]] = {
     "bwrap": _open_bwrap,
     "docker": partial(_open_container, "docker"),
     "podman": partial(_open_container, "podman"),

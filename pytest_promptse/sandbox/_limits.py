@@ -32,7 +32,7 @@ class Limits:
     cpu : float
         CPU seconds of the program's whole process tree.
     memory : int
-        Bytes of memory of the whole tree, and bytes of address space of each of its processes.
+        Bytes of memory of the whole tree.
     output : int
         Bytes of standard output and of standard error that are kept. Further output is read and
         dropped.
@@ -42,6 +42,9 @@ class Limits:
         Bytes of one file, and of all files in the program's private ``/tmp`` together.
     open_files : int
         Number of descriptors of one process.
+    address_space : int or None
+        Bytes of address space of each process, or None for `memory`. Runtimes such as Node reserve
+        far more of it than they use.
     """
 
     wall: float = 3.0
@@ -51,6 +54,7 @@ class Limits:
     processes: int = 64
     file_size: int = 64 * MIB
     open_files: int = 256
+    address_space: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("wall", "cpu", "memory", "output", "processes", "file_size", "open_files"):

@@ -46,13 +46,18 @@ def _system() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     return [(path, path) for path in shown if Path(path).exists()], links
 
 
+def interpreter() -> str:
+    """Return the path of this interpreter. That of a virtual environment needs its pyvenv.cfg."""
+    return str(Path(sys._base_executable).resolve())  # type: ignore[attr-defined]  # noqa: SLF001 - no public name
+
+
 def _interpreter() -> tuple[list[tuple[str, str]], str]:
-    python = Path(sys._base_executable).resolve()  # type: ignore[attr-defined]  # noqa: SLF001 - the venv's own would need its pyvenv.cfg
+    python = interpreter()
     base = Path(sys.base_prefix).resolve()
     if base == Path("/usr"):
-        return [], str(python)
+        return [], python
     paths = [base / name for name in ("bin", "lib", "lib64") if (base / name).is_dir()]
-    return [(str(path), str(path)) for path in paths], str(python)
+    return [(str(path), str(path)) for path in paths], python
 
 
 def _packages(names: tuple[str, ...]) -> list[tuple[str, str]]:
@@ -68,16 +73,20 @@ def _packages(names: tuple[str, ...]) -> list[tuple[str, str]]:
     return binds
 
 
-def build_mounts(packages: tuple[str, ...]) -> Mounts:
-    """Return the mounts of a jail: this interpreter and those of `packages` that are installed."""
+def build_mounts(packages: tuple[str, ...], folders: tuple[str, ...] = ()) -> Mounts:
+    """Return the mounts of a jail: this interpreter and those of `packages` that are installed.
+
+    `folders` are further folders and files that programs may read, at their own paths.
+    """
     system, links = _system()
-    interpreter, python = _interpreter()
+    own, python = _interpreter()
     hidden = [
         str(path)
-        for source, _ in (*system, *interpreter)
+        for source, _ in (*system, *own)
         if Path(source).is_dir()
         for pattern in ("python*/site-packages", "python*/dist-packages")
         for path in sorted(Path(source).glob(pattern))
     ]
-    binds = (*system, *interpreter, *_packages(packages))
+    further = [(path, path) for path in folders]
+    binds = (*system, *own, *further, *_packages(packages))
     return Mounts(binds=binds, links=tuple(links), hidden=tuple(hidden), python=python)

@@ -230,7 +230,7 @@ class Worker:
     def _rlimits(self, limits: Limits) -> dict[str, int]:
         bounds = {
             "RLIMIT_CPU": int(limits.cpu) + 2,
-            "RLIMIT_AS": limits.memory + 64 * 2**20,
+            "RLIMIT_AS": (limits.address_space or limits.memory) + 64 * 2**20,
             "RLIMIT_FSIZE": limits.file_size,
             "RLIMIT_NOFILE": limits.open_files,
             "RLIMIT_STACK": 64 * 2**20,

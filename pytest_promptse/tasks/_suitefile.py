@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.errors import TaskError
+from pytest_promptse.runtimes._detect import language_of_prompt
 from pytest_promptse.tasks import _plainyaml
 from pytest_promptse.tasks._example import UNSET, Example
 from pytest_promptse.tasks._task import Task
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 _FILE_KEYS = ("promptse", "settings", "tasks")
-_TASK_KEYS = ("id", "prompt", "entry_point", "reference", "examples", "check")
+_TASK_KEYS = ("id", "prompt", "entry_point", "language", "reference", "examples", "check")
 _EXAMPLE_KEYS = ("call", "expect", "expect_code", "raises", "approx")
 
 
@@ -67,7 +68,7 @@ class SuiteFile:
     task_lines: Mapping[str, int]
 
 
-def load_suite(path: Path) -> SuiteFile:
+def load_suite(path: Path, *, language: str = "") -> SuiteFile:
     """Read a suite file.
 
     Values follow the core schema of YAML 1.2, so ``no``, ``12:30`` and ``2024-01-01`` are text.
@@ -76,6 +77,8 @@ def load_suite(path: Path) -> SuiteFile:
     ----------
     path
         The file, in UTF-8 with or without a byte order mark.
+    language
+        The language of tasks if neither they nor the file's settings give one.
 
     Raises
     ------
@@ -96,7 +99,7 @@ def load_suite(path: Path) -> SuiteFile:
     keywords = {} if settings is None else _settings(settings)
     if "tasks" not in fields:
         raise document.error("a suite file needs 'tasks', a list of at least one")
-    tasks, lines = _tasks(fields["tasks"])
+    tasks, lines = _tasks(fields["tasks"], str(keywords.get("language") or language))
     return SuiteFile(
         path=path,
         tasks=tasks,
@@ -118,11 +121,11 @@ def _settings(place: YamlNode) -> dict[str, Any]:
     return {key: field.value() for key, field in place.fields("settings").items()}
 
 
-def _tasks(place: YamlNode) -> tuple[tuple[Task, ...], dict[str, int]]:
+def _tasks(place: YamlNode, language: str) -> tuple[tuple[Task, ...], dict[str, int]]:
     tasks: list[Task] = []
     lines: dict[str, int] = {}
     for item in place.items("tasks"):
-        task = _task(item)
+        task = _task(item, language)
         if task.id in lines:
             raise item.error(
                 f"the task id {task.id!r} is taken by line {lines[task.id]}; give another"
@@ -132,7 +135,7 @@ def _tasks(place: YamlNode) -> tuple[tuple[Task, ...], dict[str, int]]:
     return tuple(tasks), lines
 
 
-def _task(place: YamlNode) -> Task:
+def _task(place: YamlNode, language: str) -> Task:
     fields = place.fields("a task", _TASK_KEYS)
     for key in ("id", "prompt"):
         if key not in fields:
@@ -141,10 +144,11 @@ def _task(place: YamlNode) -> Task:
         raise place.error("the task needs either 'examples' or 'check', and not both")
     texts = {
         key: fields[key].text(f"the task's {key!r}")
-        for key in ("id", "prompt", "entry_point", "reference")
+        for key in ("id", "prompt", "entry_point", "language", "reference")
         if key in fields
     }
-    if "reference" in texts:
+    language = texts.get("language", "") or language or language_of_prompt(texts["prompt"])
+    if "reference" in texts and language in ("", "python"):
         _parse_python(fields["reference"], texts["reference"])
     examples = (
         tuple(_example(item) for item in fields["examples"].items("examples"))
@@ -160,6 +164,7 @@ def _task(place: YamlNode) -> Task:
             reference=texts.get("reference"),
             examples=examples,
             tests=tests,
+            language=language,
         )
     except TaskError as error:
         raise place.error(str(error)) from None
@@ -214,10 +219,15 @@ def _check_function(place: YamlNode) -> str:
     source = place.text("the task's 'check'")
     tree = _parse_python(place, source)
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    if "candidate" not in names:
-        raise place.error("the check never uses 'candidate', so every program would pass it")
+    used = [name for name in ("candidate", "program") if name in names]
+    if len(used) != 1:
+        raise place.error(
+            "the check uses both 'candidate' and 'program'; take one of them"
+            if used
+            else "the check never uses 'candidate', so every program would pass it"
+        )
     # Built from the tree, since indenting the text would change what is in multi-line strings.
-    function = ast.parse("def check(candidate): pass")
+    function = ast.parse(f"def check({used[0]}): pass")
     [definition] = (node for node in function.body if isinstance(node, ast.FunctionDef))
     definition.body = tree.body
     try:

@@ -14,15 +14,22 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.errors import TaskError
+from pytest_promptse.runtimes._detect import language_of_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from types import CodeType
 
+    from pytest_promptse.runtimes._runtime import Door
     from pytest_promptse.tasks._example import Example
 
 # Control characters and lone surrogates, which pytest ids, the store and files cannot contain.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+
+
+_RUNS = re.compile(r"^def check\(program\b", re.MULTILINE)
+PROGRAM_ENTRY = "main"
+"""The entry point of a program that is run, if the prompt names no other."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +62,10 @@ class Task:
         Calls with their expected results, instead of `tests`.
     metadata
         Further data on the task, for use in the test body.
+    language
+        The language of the programs, such as ``go``. The default is the language that the prompt
+        begins with ("Write a Go program …"), else that of the settings, else Python. Programs in
+        other languages than Python are run and not called, so their checks take `program`.
 
     Raises
     ------
@@ -71,6 +82,7 @@ class Task:
     setup: str = ""
     examples: tuple[Example, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    language: str = ""
 
     def __post_init__(self) -> None:
         parts = ("[", "]", "::")
@@ -85,6 +97,13 @@ class Task:
             )
         if self.examples and self.tests is not None:
             raise TaskError(f"task {self.id!r}: give either tests or examples, not both")
+        if not self.language:
+            object.__setattr__(self, "language", language_of_prompt(self.prompt))
+        if self.examples and self.language not in ("", "python"):
+            raise TaskError(
+                f"task {self.id!r}: examples call a function, which a check cannot do in "
+                f"{self.language}; write a check with program.run(stdin=...)"
+            )
         if not self.entry_point:
             object.__setattr__(self, "entry_point", self._find_entry_point())
         elif not self.entry_point.isidentifier():
@@ -100,12 +119,19 @@ class Task:
         if self.examples:
             return self.examples[0].name
         found = find_entry_point(self.prompt)
+        if found is None and self.language not in ("", "python"):
+            return PROGRAM_ENTRY
         if found is None:
             raise TaskError(
                 f"task {self.id!r}: cannot tell which name the prompt asks for; write it like "
                 "`name(arg)` in the prompt or give entry_point='name'"
             )
         return found
+
+    @cached_property
+    def door(self) -> Door:
+        """How the task's own check reaches a program: by the name of its parameter."""
+        return "program" if self.tests and _RUNS.search(self.tests) else "candidate"
 
     @cached_property
     def is_stub(self) -> bool:

@@ -184,6 +184,7 @@ def _task(line: bytes) -> Task:
         id=record["task_id"],
         prompt=prompt,
         entry_point=record["entry_point"],
+        language="python",
         reference=_reference(record),
         setup=prompt if parse_stub(prompt) is not None else "",
         tests=_checked_python("test", record["test"]),

@@ -1,0 +1,138 @@
+"""Find the program in an answer in a language other than Python, by its fences."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pytest_promptse.models._blocks import answer_in
+from pytest_promptse.models._extract import Extraction
+from pytest_promptse.runtimes._syntax import is_valid
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_promptse.models._base import FinishReason
+
+TAGS: dict[str, tuple[str, ...]] = {
+    "python": ("python", "py", "python3"),
+    "javascript": ("javascript", "js", "node", "mjs", "cjs", "jsx"),
+    "typescript": ("typescript", "ts", "tsx", "mts"),
+    "go": ("go", "golang"),
+    "c": ("c", "h"),
+    "cpp": ("cpp", "c++", "cc", "cxx", "hpp"),
+    "rust": ("rust", "rs"),
+    "java": ("java",),
+    "bash": ("bash", "sh", "shell", "zsh"),
+    "ruby": ("ruby", "rb"),
+    "php": ("php",),
+    "sql": ("sql", "sqlite", "sqlite3"),
+}
+# What a whole program has. A block without it is a fragment, a test or an example of use.
+_MAIN = {
+    "go": re.compile(r"^\s*func\s+main\s*\(", re.MULTILINE),
+    "c": re.compile(r"\bmain\s*\("),
+    "cpp": re.compile(r"\bmain\s*\("),
+    "rust": re.compile(r"\bfn\s+main\s*\("),
+    "java": re.compile(r"\bvoid\s+main\s*\("),
+}
+_CONSOLE = re.compile(r"^\s*(?:\$|>|%|#)\s", re.MULTILINE)
+_FENCE = re.compile(
+    r"^(?P<indent>[ \t]*)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$", re.MULTILINE
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Block:
+    tag: str
+    code: str
+    closed: bool
+
+
+def extract_fenced(
+    text: str,
+    *,
+    language: str,
+    form: Literal["chat", "completion"],
+    finish_reason: FinishReason,
+) -> Extraction:
+    """Return the program in `text`.
+
+    The blocks with the language's own tag count, else those without a tag, else all. Without any
+    fence, the program is the whole answer if that is valid. Among several blocks, one with ``main``
+    counts more than one without, and a valid one more than one with syntax errors. A longer script
+    counts more than a shorter one. Of two equal blocks the last counts, since models correct
+    themselves.
+
+    Parameters
+    ----------
+    text
+        The model's answer.
+    language
+        The language of the program.
+    form
+        ``completion`` if `text` continues the prompt. The whole text is then the program if it has
+        no fence.
+    finish_reason
+        Why the model stopped. A block without its end is cut off only after ``length``.
+    """
+    answer = answer_in(text)
+    blocks = [block for block in _blocks(answer) if block.code.strip()]
+    if finish_reason == "length":
+        blocks = [block for block in blocks if block.closed]
+    tagged = [block for block in blocks if block.tag in TAGS[language]]
+    untagged = [block for block in blocks if not block.tag]
+    candidates = [block.code for block in tagged or untagged or blocks]
+    if not candidates and not _FENCE.search(answer) and finish_reason != "length":
+        whole = answer.strip()
+        if whole and (form == "completion" or is_valid(whole, language)):
+            candidates = [whole + "\n"]
+    if not candidates:
+        return Extraction(
+            program=None, cause="truncated" if finish_reason == "length" else "no_code"
+        )
+    return Extraction(program=_best(candidates, language), cause=None)
+
+
+def _best(candidates: Sequence[str], language: str) -> str:
+    main = _MAIN.get(language)
+
+    def rank(place: int) -> tuple[bool, bool, bool, int, int]:
+        code = candidates[place]
+        # The size decides between scripts. Programs with `main` are complete at any size.
+        size = 0 if main else len(code.strip().splitlines())
+        return (
+            main is not None and main.search(code) is not None,
+            not _CONSOLE.match(code),
+            len(candidates) == 1 or is_valid(code, language),
+            size,
+            place,
+        )
+
+    return candidates[max(range(len(candidates)), key=rank)]
+
+
+def _blocks(answer: str) -> list[_Block]:
+    """Return the fenced blocks, without the indentation of their fence."""
+    blocks: list[_Block] = []
+    opening: re.Match[str] | None = None
+    for fence in _FENCE.finditer(answer):
+        if opening is None:
+            opening = fence
+            continue
+        closes = not fence["info"].strip() and fence["mark"].startswith(opening["mark"])
+        if closes:
+            blocks.append(_block(answer, opening, fence.start(), closed=True))
+            opening = None
+    if opening is not None:
+        blocks.append(_block(answer, opening, len(answer), closed=False))
+    return blocks
+
+
+def _block(answer: str, opening: re.Match[str], end: int, *, closed: bool) -> _Block:
+    words = re.split(r"[\s{,:]", opening["info"].strip().lower())
+    indent = opening["indent"]
+    lines = answer[opening.end() + 1 : end].splitlines(keepends=True)
+    code = "".join(line.removeprefix(indent) for line in lines)
+    return _Block(tag=words[0], code=code, closed=closed)

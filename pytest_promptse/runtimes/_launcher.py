@@ -1,0 +1,86 @@
+"""Start a program, or its compiler, inside the jail.
+
+The text of this module is sent to the jail's interpreter, followed by a call of `launch`, so it may
+use nothing but the standard library. The interpreter stays the parent of the program: the first
+process of a pid namespace cannot end by a signal (pid_namespaces(7)), but an honest program may.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+_FOLDER = ".program"
+_NOT_STARTED = 127
+
+
+def launch(plan: dict[str, Any]) -> NoReturn:
+    """Write the files of a plan, run its command, and end with its exit status.
+
+    Parameters
+    ----------
+    plan
+        ``files`` by name, in base64; ``command`` with its placeholders; ``environment``; and
+        ``collect``, the name of the result of a build or an empty text. The result is printed as
+        JSON: files by name, in base64.
+    """
+    call = json.loads(sys.argv[1])
+    top = Path.cwd()
+    folder = top / _FOLDER
+    for name, data in plan["files"].items():
+        _write(folder / name, base64.b64decode(data))
+    for name, text in call["files"].items():
+        _write(top / name, text.encode("utf-8", "surrogateescape"))
+    input_path = folder / "input"
+    # The zygote adds the folder of packages at the end.
+    places = {"{folder}": str(folder), "{input}": str(input_path), "{packages}": sys.path[-1]}
+    words = plan["command"]
+    place = words.index("{args}") if "{args}" in words else len(words)
+    command = [_filled(word, places) for word in words]
+    command[place : place + ("{args}" in words)] = call["args"]
+    if any("{input}" in word for word in words):
+        with input_path.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+    own = {name: _filled(value, places) for name, value in plan["environment"].items()}
+    child = os.fork()
+    if child == 0:
+        try:
+            if plan["collect"]:
+                os.dup2(2, 1)
+            # With the channel, the program could end its own execution.
+            os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+            os.execve(command[0], command, {**os.environ, **own, **call["env"]})  # noqa: S606 - that is the program
+        except OSError as error:
+            os.write(2, f"{command[0]}: {error}\n".encode())
+        os._exit(_NOT_STARTED)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if plan["collect"] and code == 0:
+        sys.stdout.write(json.dumps(_collected(folder / plan["collect"], folder)))
+        sys.stdout.flush()
+    # As a shell reports a signal. os._exit, since the exit functions belong to the interpreter.
+    os._exit(code if code >= 0 else 128 - code)
+
+
+def _filled(word: str, places: dict[str, str]) -> str:
+    for name, value in places.items():
+        word = word.replace(name, value)
+    return word
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    path.chmod(0o700)
+
+
+def _collected(path: Path, folder: Path) -> dict[str, str]:
+    paths = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
+    return {
+        str(file.relative_to(folder)): base64.b64encode(file.read_bytes()).decode()
+        for file in paths
+    }

@@ -1,0 +1,263 @@
+"""The runtime of a language: how a program is found, prepared and run."""
+
+from __future__ import annotations
+
+import base64
+import inspect
+import json
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+
+from pytest_promptse._suggestions import nearest
+from pytest_promptse.config._options import LANGUAGES
+from pytest_promptse.errors import TaskError
+from pytest_promptse.models._extract import Extraction, extract
+from pytest_promptse.runtimes import _launcher
+from pytest_promptse.runtimes._fences import extract_fenced
+from pytest_promptse.runtimes._toolchains import InstalledToolchain, installed
+from pytest_promptse.sandbox._causes import Failure, ProgramStopped
+from pytest_promptse.sandbox._limits import MIB, Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pytest_promptse.models._base import FinishReason
+    from pytest_promptse.sandbox._pool import SandboxPool
+
+Door: TypeAlias = Literal["candidate", "program"]
+"""How a check reaches a program: it calls its functions, or runs it."""
+
+_BUILD_LIMITS = Limits(
+    wall=60.0,
+    cpu=120.0,
+    memory=2048 * MIB,
+    output=28 * MIB,
+    processes=512,
+    file_size=512 * MIB,
+    open_files=1024,
+    address_space=1 << 44,
+)
+_DETAIL_LINES = 12
+_HEAP_SHARE = 0.6
+
+
+class Runtime(Protocol):
+    """What judging needs to know of a language.
+
+    Attributes
+    ----------
+    key
+        A text that changes with the version of the toolchain, as a part of the key of a verdict.
+        It is empty for called Python, whose version is in the key of every check.
+    folders
+        Folders and files of this machine that programs or their compiler read.
+    builds
+        True if `prepare` runs a compiler in the sandbox.
+    """
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def folders(self) -> tuple[str, ...]: ...
+    @property
+    def builds(self) -> bool: ...
+
+    def extract(
+        self,
+        text: str,
+        *,
+        prompt: str,
+        entry_point: str,
+        form: Literal["chat", "completion"],
+        finish_reason: FinishReason,
+    ) -> Extraction:
+        """Return the program in a model's answer (see `pytest_promptse.models._extract`)."""
+
+    def prepare(self, program: str, sandbox: SandboxPool, limits: Limits) -> str | Failure:
+        """Return the Python module that the sandbox loads for a program, or why there is none.
+
+        `limits` are those of the run. A build has limits of its own.
+        """
+
+    def limits(self, limits: Limits) -> Limits:
+        """Return the limits that the sandbox enforces where the user asked for `limits`."""
+
+
+def runtime_of(language: str, door: Door) -> Runtime:
+    """Return the runtime of a language.
+
+    Raises
+    ------
+    TaskError
+        If the language is unknown, if its toolchain is missing, or if a check cannot call its
+        programs.
+    """
+    if language not in LANGUAGES:
+        raise TaskError(
+            f"language {language!r} is not known: one of {', '.join(LANGUAGES)}"
+            f"{nearest(language, LANGUAGES)}"
+        )
+    if door == "program":
+        return _Run(installed(language))
+    if language != "python":
+        raise TaskError(
+            f"a check cannot call functions of a program in {language}; take the fixture 'program' "
+            "instead of 'candidate', and program.run(stdin=...) in the check"
+        )
+    return _CalledPython()
+
+
+@dataclass(frozen=True)
+class _CalledPython:
+    """Python, whose functions and classes a check calls."""
+
+    folders: tuple[str, ...] = ()
+    builds: bool = False
+
+    @property
+    def key(self) -> str:
+        return ""
+
+    extract = staticmethod(extract)
+
+    def prepare(self, program: str, sandbox: SandboxPool, limits: Limits) -> str | Failure:
+        del sandbox, limits
+        return program
+
+    def limits(self, limits: Limits) -> Limits:
+        return limits
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Any language: a program that is built, if the language needs it, and run."""
+
+    installed: InstalledToolchain
+
+    @property
+    def key(self) -> str:
+        return f"run {self.installed.language}: {self.installed.version}"
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        return self.installed.folders
+
+    @property
+    def builds(self) -> bool:
+        return bool(self.installed.toolchain.build)
+
+    def extract(
+        self,
+        text: str,
+        *,
+        prompt: str,
+        entry_point: str,
+        form: Literal["chat", "completion"],
+        finish_reason: FinishReason,
+    ) -> Extraction:
+        if self.installed.language == "python":
+            return extract(
+                text,
+                prompt=prompt,
+                entry_point=entry_point,
+                form=form,
+                finish_reason=finish_reason,
+            )
+        return extract_fenced(
+            text, language=self.installed.language, form=form, finish_reason=finish_reason
+        )
+
+    def limits(self, limits: Limits) -> Limits:
+        # Node, Go and Java reserve address space and start threads in proportion to the machine,
+        # and not to the program. The memory that they use is measured from outside.
+        return replace(limits, address_space=1 << 44, processes=max(limits.processes, 256))
+
+    def prepare(self, program: str, sandbox: SandboxPool, limits: Limits) -> str | Failure:
+        toolchain = self.installed.toolchain
+        file, main = toolchain.file, ""
+        if self.installed.language == "java":
+            file, main = _java_names(program)
+        files = {file: base64.b64encode(program.encode("utf-8", "surrogatepass")).decode()}
+        output = f"{{folder}}/{toolchain.output}"
+        places = {
+            "{tool}": self.installed.path,
+            "{prefix}": self.installed.prefix,
+            "{source}": f"{{folder}}/{file}",
+            "{output}": output,
+            "{main}": main,
+            "{heap}": str(int(limits.memory / MIB * _HEAP_SHARE)),
+        }
+        environment = {name: _filled(value, places) for name, value in toolchain.environment}
+        if toolchain.build:
+            plan = {
+                "files": files,
+                "command": [_filled(word, places) for word in toolchain.build],
+                "environment": environment,
+                "collect": toolchain.output,
+            }
+            built = _build(plan, sandbox)
+            if isinstance(built, Failure):
+                return built
+            files = built
+        return _launcher_text(
+            {
+                "files": files,
+                "command": [_filled(word, places) for word in toolchain.run],
+                "environment": environment,
+                "collect": "",
+            }
+        )
+
+
+def call_text(args: Sequence[str], files: Mapping[str, str], env: Mapping[str, str]) -> str:
+    """Return the argument with which the launcher is run, for one run of a program."""
+    return json.dumps({"args": list(args), "files": dict(files), "env": dict(env)})
+
+
+def _build(plan: Mapping[str, object], sandbox: SandboxPool) -> dict[str, str] | Failure:
+    """Run a compiler in the jail. Return the files that it made, or its errors."""
+    text = _launcher_text(plan)
+    with sandbox.load(text, entry_point="launch", limits=_BUILD_LIMITS) as compiler:
+        try:
+            result = compiler.run(args=[call_text((), {}, {})])
+        except ProgramStopped as stopped:
+            return Failure(cause="build", detail=f"the compiler was stopped: {stopped}")
+    if result.returncode != 0:
+        lines = result.stderr.strip().splitlines()[:_DETAIL_LINES]
+        return Failure(cause="build", detail="\n".join(lines) or "the compiler said nothing")
+    try:
+        files: dict[str, str] = json.loads(result.stdout)
+    except ValueError:
+        return Failure(cause="build", detail="the build's result is too large")
+    return files
+
+
+def _launcher_text(plan: Mapping[str, object]) -> str:
+    return f"{inspect.getsource(_launcher)}\n\nlaunch({plan!r})\n"
+
+
+def _filled(word: str, places: Mapping[str, str]) -> str:
+    for name, value in places.items():
+        word = word.replace(name, value)
+    return word
+
+
+_PUBLIC = re.compile(
+    r"\bpublic\s+(?:(?:final|abstract|sealed|strictfp)\s+)*"
+    r"(?:class|record|enum|interface)\s+(\w+)"
+)
+_TYPE = re.compile(r"\b(?:class|record|enum|interface)\s+(\w+)")
+_MAIN = re.compile(r"\bvoid\s+main\s*\(")
+_PACKAGE = re.compile(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
+
+
+def _java_names(program: str) -> tuple[str, str]:
+    """Return the file name that javac demands, and the full name of the class with ``main``."""
+    public = _PUBLIC.search(program)
+    main = _MAIN.search(program)
+    types = [match for match in _TYPE.finditer(program) if main and match.start() < main.start()]
+    name = types[-1][1] if types else (public[1] if public else "Main")
+    package = _PACKAGE.search(program)
+    full = f"{package[1]}.{name}" if package else name
+    return f"{public[1] if public else name}.java", full

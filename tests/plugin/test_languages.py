@@ -1,0 +1,104 @@
+"""Programs in other languages through pytest: the mark, suite files and the ini file."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+needs_sqlite = pytest.mark.skipif(shutil.which("sqlite3") is None, reason="sqlite3 is missing")
+PROMPT = "Write a Bash script that prints the sum of its arguments."
+SUM = '''
+import pytest
+
+@pytest.mark.promptse(
+    "Write a Bash script that prints the sum of its arguments.",
+    language="bash",
+    reference="""
+s=0
+for x in "$@"; do s=$((s + x)); done
+echo $s
+""",
+    samples=2, original_samples=2, variants=1,
+)
+def test_sum(program):
+    assert program.run(args=["1", "2"]).stdout == "3\\n"
+    assert program.run(args=["x"]).returncode == 0
+'''
+SUITE = """
+promptse: 1
+settings: {samples: 1, original_samples: 1, variants: 1}
+tasks:
+  - id: total
+    language: sql
+    prompt: Write a query that returns the total of x in the table t.
+    reference: SELECT sum(x) AS total FROM t;
+    check: |
+      rows = program.run("CREATE TABLE t (x); INSERT INTO t VALUES (1), (2);", ["-json"]).stdout
+      assert rows.strip() == '[{"total":3}]'
+"""
+
+
+def test_mark_runs_programs(pytester, run):
+    pytester.makepyfile(SUM)
+    result = run("--promptse-model", "reference")
+    result.assert_outcomes(passed=8)
+
+
+def test_output_that_the_check_cannot_read_is_a_wrong_answer(pytester, run, replay):
+    pytester.makepyfile(
+        SUM.replace('.stdout == "3\\n"', ".stdout and not int(program.run().stdout)")
+    )
+    model = replay({"test_sum": ["echo three\n"] * 2}, PROMPT)
+    result = run("--promptse-model", model, "--promptse-min-pass-rate", "1")
+    result.stdout.fnmatch_lines(["*wrong answer*"])
+    result.stdout.no_fnmatch_line("*the check is broken*")
+
+
+@needs_sqlite
+def test_suite_file_runs_programs(pytester, run):
+    pytester.makefile(".promptse.yaml", total=SUITE)
+    run("--promptse-model", "reference").assert_outcomes(passed=8)
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        (
+            SUM.replace('"bash"', '"bahs"'),
+            "*test_sum, promptse mark, language: 'bahs' is not one of python,*did you mean 'bash'*",
+        ),
+        (
+            SUM.replace("(program)", "(candidate)"),
+            "*a check cannot call functions of a program in bash; take the fixture 'program'*",
+        ),
+        (
+            SUM.replace("(program)", "(program, candidate)"),
+            "*takes both 'candidate' and 'program'*",
+        ),
+        (
+            "def test_it(program):\n    program.run()\n",
+            "*test_it: takes 'program' but has no promptse mark*",
+        ),
+    ],
+)
+def test_what_cannot_be_judged_is_one_line_before_anything_is_requested(
+    pytester, run, replay, source, line
+):
+    pytester.makepyfile(source)
+    result = run("--promptse-model", replay({"test_sum": ["echo 3\n"] * 2}, PROMPT))
+    assert result.ret == 2
+    result.stdout.fnmatch_lines([line])
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
+def test_language_of_the_ini_file_is_the_default(pytester, run):
+    source = SUM.replace('    language="bash",\n', "").replace("a Bash script", "a script")
+    pytester.makepyfile(source)
+    pytester.makeini("[pytest]\npromptse_language = bash\n")
+    run("--promptse-model", "reference").assert_outcomes(passed=8)
+
+
+def test_language_is_read_from_the_beginning_of_the_prompt(pytester, run):
+    pytester.makepyfile(SUM.replace('    language="bash",\n', ""))
+    run("--promptse-model", "reference").assert_outcomes(passed=8)

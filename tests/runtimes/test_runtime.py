@@ -1,0 +1,254 @@
+"""Programs of all languages in the sandbox. A language without its toolchain is skipped."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_promptse.config._options import LANGUAGES
+from pytest_promptse.errors import TaskError
+from pytest_promptse.runtimes import _toolchains
+from pytest_promptse.runtimes._fences import TAGS
+from pytest_promptse.runtimes._runtime import call_text, runtime_of
+from pytest_promptse.sandbox._causes import Failure, ProgramStopped
+from pytest_promptse.sandbox._isolation import open_sandbox
+from pytest_promptse.sandbox._limits import MIB, Limits
+
+# Each prints its first argument, the variable NAME, the file data.txt and the standard input, one
+# line each, and ends with status 3.
+ECHO = {
+    "python": """\
+import os, sys
+print(sys.argv[1], os.environ["NAME"], open("data.txt").read(), sys.stdin.read(), sep="\\n")
+sys.exit(3)
+""",
+    "javascript": """\
+const fs = require("fs");
+console.log([process.argv[2], process.env.NAME, fs.readFileSync("data.txt", "utf8"),
+             fs.readFileSync(0, "utf8")].join("\\n"));
+process.exit(3);
+""",
+    "typescript": """\
+import { readFileSync } from "node:fs";
+const parts: (string | undefined)[] = [process.argv[2], process.env.NAME];
+console.log([...parts, readFileSync("data.txt", "utf8"), readFileSync(0, "utf8")].join("\\n"));
+process.exit(3);
+""",
+    "go": """\
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+)
+
+func main() {
+	data, _ := os.ReadFile("data.txt")
+	input, _ := io.ReadAll(os.Stdin)
+	fmt.Printf("%s\\n%s\\n%s\\n%s\\n", os.Args[1], os.Getenv("NAME"), data, input)
+	os.Exit(3)
+}
+""",
+    "c": """\
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+    char data[99] = "", input[99] = "";
+    FILE *file = fopen("data.txt", "r");
+    fgets(data, 99, file);
+    fgets(input, 99, stdin);
+    printf("%s\\n%s\\n%s\\n%s\\n", argv[1], getenv("NAME"), data, input);
+    return 3;
+}
+""",
+    "cpp": """\
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <string>
+int main(int argc, char **argv) {
+    std::string data, input;
+    std::ifstream file("data.txt");
+    std::getline(file, data);
+    std::getline(std::cin, input);
+    std::cout << argv[1] << "\\n" << std::getenv("NAME") << "\\n";
+    std::cout << data << "\\n" << input << "\\n";
+    return 3;
+}
+""",
+    "rust": """\
+use std::io::Read;
+fn main() {
+    let mut input = String::new();
+    std::io::stdin().read_to_string(&mut input).unwrap();
+    let data = std::fs::read_to_string("data.txt").unwrap();
+    println!("{}\\n{}\\n{}\\n{}", std::env::args().nth(1).unwrap(),
+             std::env::var("NAME").unwrap(), data, input);
+    std::process::exit(3);
+}
+""",
+    "java": """\
+import java.nio.file.*;
+import java.util.*;
+public class Echo {
+    public static void main(String[] args) throws Exception {
+        String data = Files.readString(Path.of("data.txt"));
+        String input = new String(System.in.readAllBytes());
+        System.out.println(args[0] + "\\n" + System.getenv("NAME") + "\\n" + data + "\\n" + input);
+        System.exit(3);
+    }
+}
+""",
+    "bash": 'printf "%s\\n%s\\n%s\\n%s\\n" "$1" "$NAME" "$(cat data.txt)" "$(cat)"\nexit 3\n',
+    "ruby": 'puts ARGV[0], ENV["NAME"], File.read("data.txt"), STDIN.read\nexit 3\n',
+    "php": """\
+<?php
+echo implode("\\n", [$argv[1], getenv("NAME"), file_get_contents("data.txt"),
+                    stream_get_contents(STDIN)]), "\\n";
+exit(3);
+""",
+}
+BROKEN = {
+    "go": "package main\nfunc main() { undefined() }\n",
+    "c": "int main( { return 0; }\n",
+    "cpp": "int main() { return missing; }\n",
+    "rust": "fn main() { missing(); }\n",
+    "java": "class Main { public static void main(String[] a) { missing(); } }\n",
+}
+LOOPS = {
+    "javascript": "while (true) {}",
+    "go": "package main\nfunc main() { for {} }",
+    "java": "class Main { public static void main(String[] a) { while (true) {} } }",
+    "bash": "while :; do :; done",
+}
+
+
+def _runtime(language):
+    try:
+        return runtime_of(language, "program")
+    except TaskError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    runtimes = []
+    for language in LANGUAGES:
+        try:
+            runtimes.append(runtime_of(language, "program"))
+        except TaskError:
+            continue
+    folders = tuple(dict.fromkeys(folder for each in runtimes for folder in each.folders))
+    packages = ("numpy", _toolchains.NODE_PACKAGE)
+    with open_sandbox("auto", workers=1, packages=packages, folders=folders) as pool:
+        yield pool
+
+
+@pytest.fixture
+def run(sandbox):
+    """Prepare a program and run it once."""
+
+    def run(language, program, *, wall=10.0, memory=512 * MIB, stdin="", args=(), files=(), env=()):
+        runtime = _runtime(language)
+        limits = runtime.limits(Limits(wall=wall, cpu=wall, memory=memory))
+        prepared = runtime.prepare(program, sandbox, limits)
+        if isinstance(prepared, Failure):
+            return prepared
+        with sandbox.load(prepared, entry_point="launch", limits=limits) as candidate:
+            try:
+                return candidate.run(stdin, [call_text(args, dict(files), dict(env))])
+            except ProgramStopped:
+                return candidate.failure
+
+    return run
+
+
+@pytest.mark.parametrize("language", sorted(ECHO))
+def test_program_gets_its_arguments_environment_files_and_input(run, language):
+    result = run(
+        language,
+        ECHO[language],
+        stdin="from stdin",
+        args=("an argument",),
+        files={"data.txt": "from a file"},
+        env={"NAME": "a variable"},
+    )
+    assert result.stdout.split("\n")[:4] == [
+        "an argument",
+        "a variable",
+        "from a file",
+        "from stdin",
+    ], result.stderr
+    assert result.returncode == 3
+
+
+def test_sql_runs_after_the_statements_of_its_input(run):
+    result = run(
+        "sql",
+        "SELECT name, count(*) AS n FROM pets GROUP BY name ORDER BY n DESC;\n",
+        stdin="CREATE TABLE pets (name); INSERT INTO pets VALUES ('cat'), ('dog'), ('cat');",
+        args=("-json",),
+    )
+    assert result.stdout == '[{"name":"cat","n":2},\n{"name":"dog","n":1}]\n'
+
+
+def test_sql_error_ends_with_a_status(run):
+    result = run("sql", "SELECT missing FROM nowhere;\n")
+    assert result.returncode != 0
+    assert "nowhere" in result.stderr
+
+
+@pytest.mark.parametrize("language", sorted(BROKEN))
+def test_program_that_does_not_build_fails_with_the_message_of_the_compiler(run, language):
+    failure = run(language, BROKEN[language])
+    assert failure.cause == "build"
+    assert "main" in failure.detail.lower()
+
+
+@pytest.mark.parametrize("language", sorted(LOOPS))
+def test_endless_loop_is_a_timeout(run, language):
+    assert run(language, LOOPS[language], wall=1.0).cause == "timeout"
+
+
+def test_signal_is_reported_as_by_a_shell(run):
+    assert run("bash", "kill -SEGV $$\n").returncode == 128 + 11
+
+
+def test_java_class_may_have_any_name_and_package(run):
+    program = """\
+package com.example;
+
+interface Shape { double area(); }
+
+public class Area {
+    public static void main(String[] args) {
+        Shape shape = () -> 2.5;
+        System.out.println(shape.area());
+    }
+}
+"""
+    assert run("java", program).stdout == "2.5\n"
+
+
+def test_every_language_has_a_toolchain_and_fence_tags():
+    assert tuple(_toolchains.TOOLCHAINS) == LANGUAGES == tuple(TAGS)
+
+
+def test_unknown_language_names_the_nearest():
+    with pytest.raises(TaskError, match=r"'gol' is not known: one of python.*did you mean"):
+        runtime_of("gol", "program")
+
+
+def test_program_of_another_language_cannot_be_called():
+    with pytest.raises(TaskError, match="take the fixture 'program' instead of 'candidate'"):
+        runtime_of("go", "candidate")
+
+
+def test_missing_toolchain_says_how_to_install_it(monkeypatch):
+    monkeypatch.setattr(_toolchains.shutil, "which", lambda *_, **__: None)
+    _toolchains.installed.cache_clear()
+    try:
+        with pytest.raises(TaskError, match="go is not installed; apt-get install golang-go"):
+            runtime_of("go", "program")
+    finally:
+        _toolchains.installed.cache_clear()
