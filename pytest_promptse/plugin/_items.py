@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import pytest
 
-from pytest_promptse.errors import NotScoredError, NotStoredError, TaskError
+from pytest_promptse.errors import NotScoredError, NotStoredError, StoreError, TaskError
 from pytest_promptse.plugin._baseline_items import ComparisonResult, compare_suite
 from pytest_promptse.plugin._check_digest import source_digest
 from pytest_promptse.plugin._checks import (
@@ -456,7 +456,7 @@ def why_unmeasured(item: pytest.Item, call: pytest.CallInfo[None]) -> NotScoredE
     if RESULT_WORD in item.stash or _NOT_SCORED in item.stash:
         return None
     error = call.excinfo.value
-    if isinstance(error, NotScoredError | pytest.skip.Exception):
+    if isinstance(error, NotScoredError | StoreError | pytest.skip.Exception):
         return None
     if isinstance(error, CheckError):
         text = error.line
@@ -488,7 +488,10 @@ def annotate(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.Test
         report.promptse_not_scored = not_scored  # type: ignore[attr-defined]
         _set_summary_line(report.longrepr, not_scored)
     error = call.excinfo.value
-    is_own = isinstance(error, NotScoredError | TaskError) and not item.config.option.fulltrace
+    is_own = (
+        isinstance(error, NotScoredError | StoreError | TaskError)
+        and not item.config.option.fulltrace
+    )
     if is_own or isinstance(error, CheckError):
         message = call.excinfo.getrepr(style="value")
         _set_summary_line(message, error.line if isinstance(error, CheckError) else str(error))

@@ -15,12 +15,7 @@ from msgspec.structs import replace as replace_fields
 
 from pytest_promptse.compare._baseline import Baselines
 from pytest_promptse.compare._history import append as append_to_history
-from pytest_promptse.errors import (
-    ModelError,
-    PromptseError,
-    RecordError,
-    SettingsError,
-)
+from pytest_promptse.errors import ModelError, PromptseError, RecordError, SettingsError, StoreError
 from pytest_promptse.models._gateway import Gateway
 from pytest_promptse.models._registry import ModelOptions, create_backend
 from pytest_promptse.plugin._checks import explain_comparison, folders_noted
@@ -273,8 +268,13 @@ class PromptseSession:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         error = why_unmeasured(item, call)
-        if error is not None:
-            self.run.log_error(item.nodeid, error)
+        try:
+            if error is not None:
+                self.run.log_error(item.nodeid, error)
+        except StoreError as unusable:
+            item.session.shouldstop = str(unusable)
+        if call.excinfo is not None and isinstance(call.excinfo.value, StoreError):
+            item.session.shouldstop = str(call.excinfo.value)
         annotate(item, call, report)
         if self._waited >= _LEAST_WAIT_SECONDS:
             # The item that runs first waits for the model longest. Its own time is the rest.
@@ -297,7 +297,10 @@ class PromptseSession:
         if not self._reports:
             return
         complete = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
-        self._finish(interrupted=session.exitstatus not in complete)
+        try:
+            self._finish(interrupted=session.exitstatus not in complete)
+        except StoreError as error:
+            self._problems.append(str(error))
         if self._shard is not None and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
             session.exitstatus = pytest.ExitCode.OK
         if self._failures and session.exitstatus == pytest.ExitCode.OK:

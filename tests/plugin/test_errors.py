@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 PROMPT = "Write `double(x: int) -> int`: return twice the number. Keep it short."
@@ -91,3 +93,26 @@ def test_double(candidate):
 def test_sessions_without_promptse_tests_need_no_required_model(pytester, run):
     pytester.makepyfile("def test_it(): pass")
     run("--promptse-require-model").assert_outcomes(passed=1)
+
+
+def test_a_full_disk_ends_the_session_in_one_line(pytester, run, replay):
+    large = [f"# {os.urandom(60_000).hex()}\ndef double(x):\n    return 2 * x\n" for _ in range(4)]
+    model = replay({"test_double": large}, PROMPT)
+    pytester.makeconftest(
+        "import resource\n"
+        "def pytest_runtestloop():\n"
+        "    resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))\n"
+    )
+    pytester.makepyfile(
+        test_double=HEAD
+        + """
+@pytest.mark.promptse(PROMPT, samples=4, original_samples=4, variants=1)
+def test_double(candidate):
+    assert candidate(2) == 4
+"""
+    )
+    result = run("--promptse-model", model)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["*Interrupted: store '*promptse.db': *make room for this one*"])
+    assert "INTERNALERROR" not in str(result.stdout) + str(result.stderr)
+    assert result.parseoutcomes() == {"failed": 1}
