@@ -37,6 +37,14 @@ _MAIN = {
     "rust": re.compile(r"\bfn\s+main\s*\("),
     "java": re.compile(r"\bvoid\s+main\s*\("),
 }
+# In these languages prose is valid as well, so a program without a fence must show one of these.
+_SIGNS = {
+    "bash": re.compile(
+        r"^#!|^\s*\w+=|\$[\w({]|^\s*(?:echo|printf|read|for|while|if)\b", re.MULTILINE
+    ),
+    "ruby": re.compile(r"^\s*(?:puts|print|def|require)\b|\s=\s", re.MULTILINE),
+    "php": re.compile(r"<\?(?:php|=)"),
+}
 _CONSOLE = re.compile(r"^\s*(?:\$|>|%|#)\s", re.MULTILINE)
 _FENCE = re.compile(
     r"^(?P<indent>[ \t]*)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$", re.MULTILINE
@@ -86,7 +94,9 @@ def extract_fenced(
     candidates = [block.code for block in tagged or untagged or blocks]
     if not candidates and not _FENCE.search(answer) and finish_reason != "length":
         whole = answer.strip()
-        if whole and (form == "completion" or is_valid(whole, language)):
+        sign = _SIGNS.get(language)
+        is_program = is_valid(whole, language) and (sign is None or sign.search(whole) is not None)
+        if whole and (form == "completion" or is_program):
             candidates = [whole + "\n"]
     if not candidates:
         return Extraction(
