@@ -30,4 +30,5 @@ def _parser(language: str) -> Parser | None:
         from tree_sitter_language_pack import get_parser  # noqa: PLC0415 - an extra
     except ImportError:
         return None
-    return get_parser(language)  # type: ignore[arg-type]
+    parser: Parser = get_parser(language)
+    return parser

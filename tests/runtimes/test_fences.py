@@ -207,6 +207,7 @@ def _is_found(language: str, shape: str, *, newline: str = "\n") -> bool:
 
 @pytest.mark.parametrize("language", PROGRAMS)
 def test_program_is_found_in_answers_as_models_write_them(language):
+    pytest.importorskip("tree_sitter_language_pack")
     missed = [shape for shape in SHAPES if not _is_found(language, shape)]
     assert len(SHAPES) == 20
     assert len(missed) <= 1, missed
@@ -234,6 +235,7 @@ def test_a_block_that_the_token_limit_cuts_off_is_truncated():
     "text", ["", "I cannot help with that.", "Use a loop; it is simple.", "No."]
 )
 def test_prose_is_no_program(text):
+    pytest.importorskip("tree_sitter_language_pack")
     for language in PROGRAMS:
         result = extract_fenced(text, language=language, form="chat", finish_reason="stop")
         assert result.cause == "no_code", language
