@@ -87,7 +87,12 @@ _MAIL_HEADER = re.compile(
 _FEWEST_HEADERS = 2
 _EMOJI = re.compile(r"(?<!\S):[\w+-]+:$")
 _GREETING_WORD = re.compile(r"(?:hi|hey|hello|hiya|yo|sup)\b(?!-)", re.IGNORECASE)
-_ROLE = re.compile(r"(?:you are|you're|act as)\b(?! given)|(?:你是|您是)", re.IGNORECASE)
+_ROLE = re.compile(
+    r"(?:you are|you're|act as|as an (?:ai|assistant)|your role is|(?:assume|take) the role"
+    r"|(?:imagine|pretend) you(?:'re| are))"
+    r"\b(?! given)|(?:你是|您是)",
+    re.IGNORECASE,
+)
 _CLOSING = re.compile(
     r"\s*(?:(?:many |kind |best |warm )?(?:thanks|thank you|regards|wishes|cheers)\b.{0,40}"
     r"|best|sincerely|yours(?: \w+)?|thx|ty|vg|mfg|lg|(?:viele|beste|liebe) gr(?:ü|ue)(?:ß|ss)e"

@@ -189,6 +189,12 @@ SPEAKING = {
         "I am so tired of this. Please write `slug(title)` that makes a slug of a title.",
         "I have been fighting with regular expressions all day. Write `emails(text)`.",
         "Argh. Write `flatten(xs)` that flattens nested lists. I'm pulling my hair out.",
+        "Third evening on this and I'm losing patience. Write `merge(a, b)` for sorted lists.",
+        "I can't look at CSV files anymore. Write `rows(text)`.",
+        "My brain is fried. Write `slug(title)`.",
+        "It's 2am and I still need `parse(day)`.",
+        "Honestly I'm exhausted, write `gaps(times)`.",
+        "This has been bugging me all day. Write `flatten(xs)`.",
     ),
     "outage": (
         "prod is down! Write `retry(call)` that calls again after an error.",
@@ -197,6 +203,12 @@ SPEAKING = {
         "The demo is in an hour. Write `chart(data)` that draws a bar chart.",
         "I need this now: write `backup(path)` that copies a folder.",
         "I'm on call and customers can't pay. Write `total(cart)` that sums the prices.",
+        "Checkout is failing for everyone! Write `retry(call)`.",
+        "URGENT: write `backup(path)` before the site falls over.",
+        "We go live in 20 minutes, I need `chart(data)`.",
+        "The server is on fire, write `prune(logs)`.",
+        "Incident open, customers are waiting: write `refund(order)`.",
+        "Production went down ten minutes ago. Write `total(cart)`.",
     ),
     "beginner": (
         "I'm a complete beginner. Write `inc(x)` that returns x + 1.",
@@ -205,6 +217,12 @@ SPEAKING = {
         "This is my first program. Write `area(r)` that returns the area of a circle.",
         "I've never coded before, write `double(x)` that doubles a number.",
         "I'm still a newbie, please write `swap(a, b)` that swaps two values.",
+        "I'm brand new to Python. Write `mean(xs)`.",
+        "First week of my coding course: write `area(r)`.",
+        "I know nothing about programming. Write `vat(price)`.",
+        "I'm in my first semester. Write `crc(data)`.",
+        "As a novice I need help: write `tokens(text)`.",
+        "I've only been coding for two weeks. Write `plot(xs)`.",
     ),
     "veteran": (
         "We've run this shop since 2009. Write `vat(price)` that adds the tax.",
@@ -213,6 +231,28 @@ SPEAKING = {
         "I have maintained this parser for 15 years. Write `tokens(text)`.",
         "We have been using this format since 1998. Write `load(path)` that reads it.",
         "I've been doing payroll for over 10 years. Write `net(gross)` with 20 % tax.",
+        "I've been a developer for 20 years. Write `mean(xs)`.",
+        "As a senior engineer I want `area(r)`.",
+        "We've had this in production since 2019. Write `vat(price)`.",
+        "After fifteen years of Perl I need `crc(data)` in Python.",
+        "I'm the principal engineer here. Write `tokens(text)`.",
+        "I maintained this library for over a decade. Write `plot(xs)`.",
+    ),
+    "leisure": (
+        "No rush at all. Write `mean(xs)`.",
+        "Whenever you have time: write `area(r)`.",
+        "I've got the whole weekend for this. Write `vat(price)`.",
+        "Take your time. Write `crc(data)`.",
+        "It's a lazy Sunday and I'm playing around: write `tokens(text)`.",
+        "I have plenty of time today. Write `plot(xs)`.",
+    ),
+    "pleased": (
+        "I love this project! Write `mean(xs)`.",
+        "So excited, we got the grant! Write `area(r)`.",
+        "Great news, the demo went well. Write `vat(price)`.",
+        "Having so much fun with this: write `crc(data)`.",
+        "Happy Friday! Write `tokens(text)`.",
+        "I'm really enjoying Python. Write `plot(xs)`.",
     ),
 }
 CONTRADICTIONS = {
@@ -220,7 +260,19 @@ CONTRADICTIONS = {
     "outage": {"calm", "excited", "focused", "adaptive", "plan", "logic"},
     "beginner": {"senior"},
     "veteran": {"junior"},
+    "leisure": {"stressed"},
+    "pleased": {"frustrated", "tired", "anxious", "stressed"},
 }
+OF_THE_TASK = (
+    "Return the first day of the course.",
+    "Bonds mature after 20 years. Return their value.",
+    "Return all orders since 2019, and prices for a decade.",
+    "Jobs that can wait come last. A room is free all day.",
+    "Return True for a quiet week. We ship on weekdays.",
+    "Count how often users say 'I love this'.",
+    "Act as a senior developer. Write `f(x)`.",
+)
+"""Sentences with words of mood, time and experience that say nothing about their writer."""
 
 
 @pytest.mark.parametrize(
@@ -234,6 +286,11 @@ def test_no_emotion_or_persona_contradicts_a_prompt_that_speaks_of_its_writer(fa
     for variant in generate(task, Selection(per_distance=8)).variants:
         shown = {variant.emotion, *(variant.personality or "").split(".")}
         assert shown.isdisjoint(CONTRADICTIONS[fact])
+
+
+@pytest.mark.parametrize("prompt", OF_THE_TASK)
+def test_a_requirement_with_words_of_mood_or_experience_says_nothing_about_its_writer(prompt):
+    assert not Library.load().refused_by(prompt)
 
 
 def test_an_emotion_that_was_asked_for_is_drawn_although_it_contradicts_the_prompt():

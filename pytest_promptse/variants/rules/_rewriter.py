@@ -43,9 +43,9 @@ _STANDING_IN = 12
 _PATIENCE, _MOST_MISSES = 32, 2000
 _T = TypeVar("_T")
 
-VERSION = "10"
+VERSION = "11"
 """Increase this with every change of the variants by rules, including the shipped phrases."""
-_NEUTRAL_VERSION = "11"
+_NEUTRAL_VERSION = "12"
 """The version of the neutral control, whose phrases are its own."""
 _DRAWS = "8"
 """The version whose seeds are used. Changed phrases alone keep it, so that variants without them
@@ -86,7 +86,7 @@ class RulesRewriter:
 
     @property
     def version(self) -> str:
-        """``10`` for the shipped library, ``10+digest`` for one with a team's own entries."""
+        """``11`` for the shipped library, ``11+digest`` for one with a team's own entries."""
         return (_NEUTRAL_VERSION if self.stands_for else VERSION) + self._own_entries
 
     @property
