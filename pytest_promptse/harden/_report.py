@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def diagnosis(record: Record, hardening: Hardening) -> list[str]:
     """Return three lines on what the untouched prompt loses: how much, why and where."""
     drop = hardening.drop
-    lines = [f"reworded, the prompt loses {_with_interval(drop)} of its pass rate"]
+    lines = [f"Reworded, the prompts lose {_with_interval(drop)} of its pass rate"]
     failures: dict[str, int] = defaultdict(int)
     by_emotion: dict[str, list[float]] = defaultdict(list)
     for task in record.tasks:
@@ -35,12 +35,12 @@ def diagnosis(record: Record, hardening: Hardening) -> list[str]:
             by_emotion[variant.emotion or "none"].append(variant.pass_rate - original)
     if failures:
         most = sorted(failures, key=lambda cause: -failures[cause])[:3]
-        lines.append("why: " + ", ".join(f"{failures[c]} {cause_words(c)}" for c in most))
+        lines.append("Why: " + ", ".join(f"{failures[c]} {cause_words(c)}" for c in most))
     worst = sorted(by_emotion, key=lambda name: fmean(by_emotion[name]))[:3]
     where = [f"{name} {signed(fmean(by_emotion[name]))}" for name in worst]
-    lines.append("where: " + ", ".join(where))
+    lines.append("Where: " + ", ".join(where))
     if "truncated" in failures:
-        lines.append("completions were cut off: try --promptse-max-tokens with a larger number")
+        lines.append("Completions were cut off: try --promptse-max-tokens with a larger number")
     return lines
 
 
@@ -144,8 +144,10 @@ def _front(
         "front",
         "Candidates, as the first round measured them",
         front(record),
-        (text("", "pareto"), lambda one: "◆" if one.pareto else ""),
-        (text("template", "template"), lambda one: one.template),
+        (
+            text("template", "template"),
+            lambda one: ("◆ " if one.pareto else "  ") + one.template,
+        ),
         (Column(title="pass@1", key="pass_at_1"), lambda one: one.pass_at_1),
         (Column(title="AUC-E", key="auc_e"), lambda one: one.auc_e),
         (
@@ -156,16 +158,20 @@ def _front(
             Column(title="rounds", key="rounds", kind="count"),
             lambda one: last.get(one.template, 0),
         ),
-        (
-            Column(title="idea", key="idea", kind="text", brief=False),
-            lambda one: candidates[one.template].idea,
-        ),
+    )
+    ideas = table_of(
+        "ideas",
+        "What the candidates do",
+        candidates.values(),
+        (text("template", "template"), lambda candidate: candidate.name),
+        (text("idea", "idea"), lambda candidate: candidate.idea),
+        brief=0,
     )
     return Section(
         name="front",
         title="Stability, pass rate and cost",
         lead="◆ no other template is at least as good in all three and better in one.",
-        tables=(table,),
+        tables=(table, ideas),
     )
 
 
@@ -234,7 +240,7 @@ def in_words(hardening: Hardening) -> str:
         return "nothing to mend: no loss beyond chance when the prompt is reworded"
     if winner is None or confirmed is None:
         return "no candidate helps: none did better than the prompt as it is"
-    gain = f"{_with_interval(confirmed.variants)} more of the reworded prompts pass"
+    gain = f"the pass rate of reworded prompts changes by {_with_interval(confirmed.variants)}"
     if hardening.result == "mended":
         return f"{winner} is confirmed: {gain}"
     if confirmed.variants.low > 0.0:
