@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import posixpath
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -59,7 +61,7 @@ def render(record: Record, *, width: int, colours: bool, verbosity: int = 0) -> 
             *_sections(record, out, verbose=verbosity > 0),
             *psychometric_lines(record, verbosity=verbosity),
             _rejected(record) if verbosity > 1 else (),
-            [_cost(record)],
+            [*_what_next(record, width), _cost(record)],
         ]
     filled = [lines for section in sections if (lines := list(section))]
     for number, lines in enumerate(filled):
@@ -202,6 +204,31 @@ def _errors(record: Record) -> Iterator[Text]:
         about.setdefault(error.message, []).append(error.where)
     for message, places in about.items():
         yield Text(f"not scored: {_few(places)}: {message}", "red")
+
+
+def _what_next(record: Record, width: int) -> Iterator[Text]:
+    """Show the command that looks for a template with which a failing suite loses less.
+
+    A suite with a template of its own has none: the search compares with the prompt as it is.
+    """
+    failing = [s for s in record.suites if s.verdict == "fail" and s.template is None]
+    if record.invocation is None or not failing:
+        return
+    files = dict.fromkeys(
+        posixpath.relpath(suite.id.partition("::")[0], record.invocation.directory)
+        for suite in failing
+        if suite.model == failing[0].model
+    )
+    words = ["what next: promptse harden", *(quote(file) for file in files)]
+    words.append(f"--model {quote(failing[0].model)}")
+    line = words[0]
+    for word in words[1:]:
+        if len(line) + len(word) + len("  \\") > width:
+            yield Text(f"{line} \\", no_wrap=True, overflow="ignore")
+            line = f"  {word}"
+        else:
+            line += f" {word}"
+    yield Text(line, no_wrap=True, overflow="ignore")
 
 
 def _rejected(record: Record) -> Iterator[Text]:

@@ -50,7 +50,7 @@ def test_the_summary_of_nine_suites_fits_on_a_screen(record):
     suites = [worst, *(replace(fine, id=f"sub/test_slug.py::test_{n}") for n in range(8))]
     many = replace(record, suites=suites, subgroups=[subgroups])
     lines = shown(many, width=80).splitlines()
-    assert len(lines) <= 36
+    assert len(lines) <= 37
     assert "-v shows every variant with its changes, and all emotions and personas" in lines
     assert len(section("\n".join(lines), "most harmful variants")) == 1 + 3
     assert "run just these again" in shown(many, width=80, verbosity=1)
@@ -284,3 +284,12 @@ def test_a_change_that_rounds_to_nothing_has_no_sign():
 @given(st.text(st.characters(categories=["L", "P"])), st.integers(1, 30))
 def test_a_name_is_cut_to_exactly_its_room(name, width):
     assert cell_len(shortened(name, width)) == width
+
+
+def test_a_failing_gate_names_the_command_that_looks_for_a_remedy(record):
+    called = InvocationRecord(directory="sub", options=[])
+    text = shown(replace(record, invocation=called))
+    assert "what next: promptse harden test_slug.py --model tiny" in text.splitlines()
+    for changed in ({"verdict": "pass"}, {"template": "plain"}):
+        assert "what next" not in shown(replace(one(record, **changed), invocation=called))
+    assert "what next" not in shown(replace(record, invocation=None))
