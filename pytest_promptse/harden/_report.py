@@ -15,6 +15,7 @@ from pytest_promptse.reports._formatting import cause_words, signed
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from pytest_promptse.compare._table import Cell
     from pytest_promptse.harden._candidates import TemplateCandidate
     from pytest_promptse.harden._search import Hardening
     from pytest_promptse.record._schema import RankedRecord, Record, TaskRecord
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 def diagnosis(record: Record, hardening: Hardening) -> list[str]:
     """Return three lines on what the untouched prompt loses: how much, why and where."""
     drop = hardening.drop
-    lines = [f"Reworded, the prompts lose {_with_interval(drop)} of its pass rate"]
+    lines = [f"Reworded, the prompts lose {_with_interval(drop)} of their pass rate"]
     failures: dict[str, int] = defaultdict(int)
     by_emotion: dict[str, list[float]] = defaultdict(list)
     for task in record.tasks:
@@ -100,7 +101,7 @@ def sections_of(
             ),
         )
     )
-    sections.append(_before_and_after(records[-1], winner))
+    sections += [_trade(records[-1], winner), _before_and_after(records[-1], winner)]
     diff = difflib.unified_diff(
         candidates[UNTOUCHED].template.source.splitlines(),
         candidates[winner].template.source.splitlines(),
@@ -128,6 +129,46 @@ def sections_of(
             )
         )
     return sections
+
+
+def _trade(record: Record, winner: str) -> Section:
+    """Show what the winner does to AUC-E, pass@1 and the cost, as the confirmation ranks it."""
+    rows: list[tuple[Cell, ...]] = []
+    for ranking in record.rankings:
+        figures = {one.template: one for one in ranking.templates}
+        old, new = figures[UNTOUCHED], figures[winner]
+        pairs: dict[str, tuple[float | None, float | None]] = {
+            "AUC-E": (old.auc_e, new.auc_e),
+            "pass@1": (old.pass_at_1, new.pass_at_1),
+            "tokens per solved": (old.tokens_per_solved, new.tokens_per_solved),
+            "cost per solved": (old.cost_per_solved, new.cost_per_solved),
+        }
+        metrics = {"auc_e": "AUC-E", "pass_at_1": "pass@1"}
+        # A difference is that of `template` minus `other`, in either order.
+        intervals = {
+            metrics[one.metric]: one.ci95
+            if one.template == winner
+            else (-one.ci95[1], -one.ci95[0])
+            for one in ranking.differences
+            if one.metric in metrics and one.ci95 is not None
+        }
+        rows += [
+            (name, before, after, intervals.get(name))
+            for name, (before, after) in pairs.items()
+            if before is not None or after is not None
+        ]
+    columns = (
+        text("figure", "figure"),
+        Column(title="before", key="before"),
+        Column(title="after", key="after"),
+        Column(title="95 % of the change", key="ci95", kind="signed interval"),
+    )
+    return Section(
+        name="trade",
+        title="Stability, pass rate and cost of both, in the confirmation",
+        lead="The intervals cover other tasks like these, or other runs if there is one task.",
+        tables=(Table(name="trade", title="Before and after", columns=columns, rows=tuple(rows)),),
+    )
 
 
 def front(record: Record) -> list[RankedRecord]:
