@@ -40,7 +40,7 @@ from pytest_promptse.plugin._psychometric_items import (
     log_suites,
     psychometrics_record,
 )
-from pytest_promptse.plugin._termination import end_on_sigterm, interrupt_on_sigterm
+from pytest_promptse.plugin._termination import handle_signals
 from pytest_promptse.record._files import LAST_RUN
 from pytest_promptse.record._files import write as write_record
 from pytest_promptse.reports._writers import WRITERS
@@ -335,7 +335,6 @@ class PromptseSession:
         self._timeout = None
 
     def pytest_unconfigure(self) -> None:
-        end_on_sigterm()
         # A worker whose items are done may still sample for the other workers.
         self.run.close(grace=_WORKER_GRACE_SECONDS if self._is_worker else 0.0)
 
@@ -435,7 +434,7 @@ class PromptseSession:
             )
         self._headlines += run.store.warnings
         self._reports = not self._is_worker
-        interrupt_on_sigterm()
+        handle_signals(self._config)
 
     def _refuse(self, reason: str) -> NoReturn:
         if self._is_worker:

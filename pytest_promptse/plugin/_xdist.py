@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_promptse.plugin._invocation import REFUSAL, given_settings, run_id
-from pytest_promptse.plugin._termination import end_on_sigterm, interrupt_on_sigterm
+from pytest_promptse.plugin._termination import handle_signals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,7 @@ def join_run(node: Any) -> None:
 
         config.pluginmanager.register(ControllerProgress(config, given.settings))
         # Workers end as well once the controller does, and close the store.
-        interrupt_on_sigterm()
+        handle_signals(config)
 
 
 class XdistController:
@@ -48,9 +48,6 @@ class XdistController:
             from pytest_promptse.plugin._session import promptse_session
 
             promptse_session(self._config)
-
-    def pytest_unconfigure(self) -> None:
-        end_on_sigterm()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:

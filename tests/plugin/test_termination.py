@@ -9,12 +9,13 @@ import subprocess
 import sys
 import time
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fork_server import ForkedProgram, ForkServer
 
 BODY = """
@@ -28,17 +29,39 @@ def test_one(candidate, tmp_path_factory):
 """
 
 
-def test_sigterm_ends_the_session_and_closes_the_store(
-    pytester: pytest.Pytester, fork_server: ForkServer
-) -> None:
+def start(pytester: pytest.Pytester, fork_server: ForkServer) -> ForkedProgram:
+    """Start a session, and return it when it judges. Its output goes to the file ``output``."""
     pytester.makepyfile(test_one=BODY)
     command = (sys.executable, "-m", "pytest", "--promptse-model", "reference", "-p", "no:xdist")
     command += ("--basetemp", "temporary")
-    with Path(os.devnull).open("r+b") as nothing:
-        streams = (nothing.fileno(),) * 3
+    with (pytester.path / "output").open("w+b") as output:
+        streams = (output.fileno(),) * 3
         cwd = str(pytester.path)
         process = fork_server.start(command, cwd=cwd, env=dict(os.environ), streams=streams)
     wait_for(pytester.path / "temporary" / "judging", process)
+    return process
+
+
+def test_a_second_interrupt_ends_the_session_in_one_line(
+    pytester: pytest.Pytester, fork_server: ForkServer
+) -> None:
+    pytester.makeconftest(
+        "import os, signal\n"
+        "def pytest_keyboard_interrupt():\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+    )
+    process = start(pytester, fork_server)
+    os.kill(process.pid, signal.SIGINT)
+    assert process.wait(timeout=60) == 130
+    output = (pytester.path / "output").read_text()
+    assert output.splitlines()[-1].startswith("promptse: interrupted again")
+    assert "Traceback" not in output
+
+
+def test_sigterm_ends_the_session_and_closes_the_store(
+    pytester: pytest.Pytester, fork_server: ForkServer
+) -> None:
+    process = start(pytester, fork_server)
     os.kill(process.pid, signal.SIGTERM)
     assert process.wait(timeout=60) == pytest.ExitCode.INTERRUPTED
     folder = pytester.path / ".promptse"
