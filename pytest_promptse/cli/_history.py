@@ -38,12 +38,13 @@ def add_parser(subparsers: Subparsers) -> None:
         "--test", default="", metavar="NODEID", help="only suites whose id starts with this"
     )
     history.add_argument("--html", type=Path, metavar="PATH", help="write a page with plots")
+    history.add_argument("--csv", type=Path, metavar="FOLDER", help="write each course as CSV")
     history.add_argument("--json", type=Path, metavar="PATH", help="write the courses as JSON")
     history.set_defaults(func=_history)
 
 
 def _history(chosen: argparse.Namespace) -> int:
-    from pytest_promptse.compare import _page, _terminal  # noqa: PLC0415 - `--help` is quick
+    from pytest_promptse.compare import _csv_files, _page, _terminal  # noqa: PLC0415 - `--help` is quick
     from pytest_promptse.compare._courses import ALPHA, courses_of, sections_of  # noqa: PLC0415
     from pytest_promptse.compare._history import read_history  # noqa: PLC0415
     from pytest_promptse.errors import RecordError  # noqa: PLC0415
@@ -68,6 +69,8 @@ def _history(chosen: argparse.Namespace) -> int:
     sys.stdout.write(text + "\n")
     if chosen.html is not None:
         _page.write_sections(sections, chosen.html, title=title, figures=_figures(courses))
+    if chosen.csv is not None:
+        _csv_files.write_sections(sections, chosen.csv)
     if chosen.json is not None:
         _write_json(courses, chosen.json)
     return 1 if any(course.has_got_worse for course in courses) else 0

@@ -168,15 +168,15 @@ def _section(number: int, course: Course) -> Section:
         (Column(title="pass@1", key="pass_at_1"), lambda row: row[1].figures.pass_at_1.value),
         (
             Column(title="95 %", key="pass_at_1_ci95", kind="interval", brief=False),
-            lambda row: _interval(row[1].figures.pass_at_1),
+            lambda row: _interval(row[1].figures.pass_at_1, least=0.0),
         ),
         (Column(title="drop", key="drop", kind="signed"), lambda row: row[1].figures.drop.value),
         (
             Column(title="95 %", key="drop_ci95", kind="signed interval"),
-            lambda row: _interval(row[1].figures.drop),
+            lambda row: _interval(row[1].figures.drop, least=-1.0),
         ),
         (Column(title="AUC-E", key="auc_e"), lambda row: row[1].figures.auc_e),
-        (text("", "remark"), lambda row: remarks.get(row[0], "")),
+        (text("remark", "remark"), lambda row: remarks.get(row[0], "")),
         brief=_RUNS_SHOWN,
     )
     lead = f"{counted}: {'; '.join(lines) if lines else 'no change beyond chance'}."
@@ -206,8 +206,9 @@ def _remarks(course: Course) -> dict[int, str]:
     return {index: ", ".join(words) for index, words in remarks.items()}
 
 
-def _interval(measured: MeasuredFigure) -> tuple[float, float]:
-    return measured.value - Z_95 * measured.error, measured.value + Z_95 * measured.error
+def _interval(measured: MeasuredFigure, *, least: float) -> tuple[float, float]:
+    half = Z_95 * measured.error
+    return max(least, measured.value - half), min(1.0, measured.value + half)
 
 
 def _time(iso: str) -> datetime:

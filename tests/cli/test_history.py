@@ -44,11 +44,12 @@ def test_a_change_for_the_worse_in_the_newest_run_is_a_problem(project, capsys):
 
 def test_the_page_and_the_json_have_all_runs(project, capsys):
     save_nights(project, [0.875, 0.9375] * 6 + [0.0, 0.0])
-    main(["history", "main", "--html", "history.html", "--json", "history.json"])
+    main(["history", "main", "--html", "history.html", "--json", "history.json", "--csv", "."])
     capsys.readouterr()
     [course] = json.loads((project / "history.json").read_text())
     assert len(course["runs"]) == 14
     assert course["changes"][0]["figure"] == "drop"
+    assert len((project / "course_1.csv").read_text().splitlines()) == 15
     page = (project / "history.html").read_text()
     assert page.count("<svg") == 1
     assert "worse: drop" in page

@@ -25,6 +25,7 @@ NOT_RUN = {
     "promptse csi": "tests/psychometrics/csi runs it",
     "promptse emotionbench": "tests/psychometrics/emotionbench runs it",
     "llm:openai": "tests/plugin/test_llm_rewriter.py runs it against a scripted server",
+    "promptse harden": "tests/cli/test_harden.py runs it on the same prompt",
     "replay:samples.jsonl": "tests/plugin/test_humaneval_samples.py runs it on such a file",
 }
 # Added to pytest's options if a page needs more time than a test may take.
