@@ -25,6 +25,9 @@ _ONE_PARAGRAPH: frozenset[Kind] = frozenset({"specification", "context"})
 _MARKS = "\uff0c\u3002\uff01\uff1f\uff1b\uff1a\u2026"
 _CLAUSE = re.compile(rf"[^\s{_MARKS}]*(?:[{_MARKS}]+|\s+|$)")
 """A clause of a text without blanks between its words, with its mark."""
+_FULL_WIDTH = str.maketrans("\uff0c\u3002\uff1b\uff1a\uff01\uff1f", ",.;:!?")
+_FULL_MARKS = re.compile("[\uff0c\u3002\uff1b\uff1a\uff01\uff1f]+(?=(\\S?))")
+_HALF_MARK = re.compile(r"[\u4e00-\u9fff\w`)][,.;:!?](?:\s|$)")
 
 
 def apply(text: str, edits: Sequence[Edit]) -> str:
@@ -191,3 +194,15 @@ def _indented(document: Document, paragraphs: Sequence[str]) -> list[str]:
     lines = [line for line in document.text.splitlines()[1:] if line.strip()]
     indent = min((len(line) - len(line.lstrip(" ")) for line in lines), default=0)
     return [" " * indent + paragraph for paragraph in paragraphs]
+
+
+def has_half_width(text: str) -> bool:
+    """Return whether a text has the punctuation of English, and no full-width one."""
+    return _FULL_MARKS.search(text) is None and _HALF_MARK.search(text) is not None
+
+
+def in_half_width(text: str) -> str:
+    """Return `text` with half-width punctuation, and a blank before words that follow it."""
+    return _FULL_MARKS.sub(
+        lambda match: match[0].translate(_FULL_WIDTH) + (" " if match[1] else ""), text
+    )

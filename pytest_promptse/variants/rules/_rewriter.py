@@ -731,11 +731,16 @@ class _Composer:
             for dimension, shown in each.cues.items():
                 cues.setdefault(dimension, shown)
         manners = {f"manner:{each.manner}": None for each in message.said if each.manner}
+        # The prompt has no full-width punctuation, so only the writer's own words change.
+        halves = not self.source.language.blank and _layout.has_half_width(
+            self.source.document.text
+        )
+        written = _layout.in_half_width if halves else str
         return Draft(
-            text=message.text,
-            cues=cues,
+            text=written(message.text),
+            cues={dimension: written(shown) for dimension, shown in cues.items()},
             operations=(*operations, *manners),
-            sentences=tuple(each.text for each in message.said),
+            sentences=tuple(written(each.text) for each in message.said),
             snippets=tuple(snippet for each in message.said for snippet in each.snippets),
         )
 

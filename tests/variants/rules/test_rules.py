@@ -747,3 +747,28 @@ def test_a_comment_in_chinese_is_broken_after_a_mark():
         assert all(len(line) <= 44 for line in [*comments, last])
         if variant.emotion != "stressed":
             assert all(line[-1] in "\uff0c\u3002\uff01\uff1f\u2026" for line in comments), comments
+
+
+HALF_WIDTH = (
+    "写一个函数 `f(x)`, 返回x的两倍.",
+    "请实现 `g(s)`: 去掉空格, 保留换行.",
+    "写个脚本, 把文件按日期重命名. 不要覆盖.",
+    "帮我写 `h(a, b)`, 合并两个列表; 去重.",
+    "实现 `k(n)`. n为负数时抛出ValueError.",
+    "写函数 `m(s)`, 统计单词数!",
+)
+FULL_WIDTH = re.compile("[\uff0c\u3002\uff1b\uff1a\uff01\uff1f]")
+
+
+@pytest.mark.parametrize("prompt", HALF_WIDTH)
+def test_a_chinese_writer_has_the_punctuation_of_the_prompt(prompt):
+    task, library = Task(id="z", prompt=prompt, entry_point="f"), Library.load()
+    for variant in generate(task, Selection(per_distance=8)).variants:
+        assert not FULL_WIDTH.search(variant.text)
+        assert all(shown in variant.text for shown in variant.cues.values())
+        assert can_be_made_again(variant, task, library)
+    full = prompt.replace(", ", "\uff0c").replace(". ", "\u3002").rstrip(".!") + "\u3002"
+    made = generate(Task(id="z", prompt=full, entry_point="f"), Selection(per_distance=8))
+    for variant in made.variants:
+        assert FULL_WIDTH.search(variant.text)
+        assert not re.search(r"[\u4e00-\u9fff][,.!?]", variant.text)
