@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import msgspec
 from _pytest.logging import LogCaptureHandler
 
+from pytest_promptse._redaction import shown
 from pytest_promptse.errors import TaskError
 
 if TYPE_CHECKING:
@@ -110,10 +111,10 @@ def replay_effects(data: bytes) -> None:
         category = getattr(builtins, warning.category, None)
         if not (isinstance(category, type) and issubclass(category, Warning)):
             category = UserWarning  # a class of the test, or of a program that calls it "exec"
-        shown = warnings.WarningMessage(
+        message = warnings.WarningMessage(
             category(warning.message), category, warning.path, warning.line
         )
-        warnings._showwarnmsg(shown)  # type: ignore[attr-defined]  # noqa: SLF001 - it has passed the filters already
+        warnings._showwarnmsg(message)  # type: ignore[attr-defined]  # noqa: SLF001 - it has passed the filters already
 
 
 def _covered() -> bytes:
@@ -162,12 +163,12 @@ def _length(stream: Any) -> int:
 def _text_since(stream: Any, length: int) -> str:
     if not _is_in_memory(stream):
         return ""
-    return _encodable(stream.getvalue()[length:])
+    return _safe(stream.getvalue()[length:])
 
 
-def _encodable(text: str) -> str:
-    """Shorten a text, and escape lone surrogates, which UTF-8 cannot encode."""
-    return text[:_TEXT_CHARS].encode(errors="backslashreplace").decode()
+def _safe(text: str) -> str:
+    """Shorten a text, and make it safe to print: it may be a program's."""
+    return shown(text[:_TEXT_CHARS])
 
 
 def _is_in_memory(stream: Any) -> bool:
@@ -184,20 +185,20 @@ def _recorded_warnings() -> list[Any]:
 
 def _log_entry(record: logging.LogRecord) -> _LogEntry:
     return _LogEntry(
-        name=record.name,
+        name=_safe(record.name),
         level=record.levelno,
-        path=record.pathname,
+        path=_safe(record.pathname),
         line=record.lineno,
-        message=_encodable(record.getMessage()),
+        message=_safe(record.getMessage()),
         function=record.funcName,
         created=record.created,
-        exception=record.exc_text,
+        exception=record.exc_text and _safe(record.exc_text),
     )
 
 
 def _warning_entry(warning: Any) -> _WarningEntry:
     return _WarningEntry(
-        message=_encodable(str(warning.message)),
+        message=_safe(str(warning.message)),
         category=warning.category.__name__,
         path=warning.filename,
         line=warning.lineno,

@@ -404,3 +404,25 @@ class TestDouble:
     model = replay({"test_double": programs}, PROMPT)
     result = run("--promptse-model", model, "-k", "auc-e", "-v")
     result.stdout.fnmatch_lines(["*auc-e* MEASURED (AUC-E 1.00)*"])
+
+
+def test_what_a_program_prints_and_warns_cannot_act_on_the_terminal(project, run, replay):
+    project("""
+@pytest.mark.promptse(PROMPT, samples=1, original_samples=1, variants=1, min_pass_rate=1.0)
+def test_double(candidate, recwarn, capsys, caplog):
+    assert candidate(2) == 4
+    assert "\\x1b" in str(recwarn[0].message)
+    assert candidate(2) == 5
+""")
+    program = (
+        "import logging, warnings\n\ndef double(x):\n"
+        "    text = '\\n::error::\\x1b]0;title\\x07'\n    print(text)\n    warnings.warn(text)\n"
+        "    logging.warning(text)\n    return 2 * x\n"
+    )
+    model = replay({"test_double": [program]}, PROMPT)
+    result = run("--promptse-model", model, "-k", "original")
+    text = str(result.stdout)
+    assert result.ret == 1
+    assert "\x1b]" not in text
+    assert "\n::error::" not in text
+    assert "\\x1b]0;title\\x07" in text
