@@ -137,8 +137,8 @@ def new_interpreter(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) 
 
 # These folders are only collected when they are named. Browser tests leave an event loop running in
 # the thread, so they need a separate process. The docs' commands and the hostile programs take
-# long. A Ray cluster needs all CPUs.
-APART = ("browser", "docs", "hostile", "ray")
+# long, as do programs in all languages. A Ray cluster needs all CPUs.
+APART = ("browser", "docs", "hostile", "ray", "toolchains")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

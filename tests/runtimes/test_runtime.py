@@ -8,10 +8,7 @@ from pytest_promptse.config._options import LANGUAGES
 from pytest_promptse.errors import TaskError
 from pytest_promptse.runtimes import _toolchains
 from pytest_promptse.runtimes._fences import TAGS
-from pytest_promptse.runtimes._runtime import call_text, runtime_of
-from pytest_promptse.sandbox._causes import Failure, ProgramStopped
-from pytest_promptse.sandbox._isolation import open_sandbox
-from pytest_promptse.sandbox._limits import MIB, Limits
+from pytest_promptse.runtimes._runtime import runtime_of
 
 # Each prints its first argument, the variable NAME, the file data.txt and the standard input, one
 # line each, and ends with status 3.
@@ -121,46 +118,6 @@ LOOPS = {
     "java": "class Main { public static void main(String[] a) { while (true) {} } }",
     "bash": "while :; do :; done",
 }
-
-
-def _runtime(language):
-    try:
-        return runtime_of(language, "program")
-    except TaskError as error:
-        pytest.skip(str(error))
-
-
-@pytest.fixture(scope="module")
-def sandbox():
-    runtimes = []
-    for language in LANGUAGES:
-        try:
-            runtimes.append(runtime_of(language, "program"))
-        except TaskError:
-            continue
-    folders = tuple(dict.fromkeys(folder for each in runtimes for folder in each.folders))
-    packages = ("numpy", _toolchains.NODE_PACKAGE)
-    with open_sandbox("auto", workers=1, packages=packages, folders=folders) as pool:
-        yield pool
-
-
-@pytest.fixture
-def run(sandbox):
-    """Prepare a program and run it once."""
-
-    def run(language, program, *, wall=10.0, memory=512 * MIB, stdin="", args=(), files=(), env=()):
-        runtime = _runtime(language)
-        limits = runtime.limits(Limits(wall=wall, cpu=wall, memory=memory))
-        prepared = runtime.prepare(program, sandbox, limits)
-        if isinstance(prepared, Failure):
-            return prepared
-        with sandbox.load(prepared, entry_point="launch", limits=limits) as candidate:
-            try:
-                return candidate.run(stdin, [call_text(args, dict(files), dict(env))])
-            except ProgramStopped:
-                return candidate.failure
-
-    return run
 
 
 @pytest.mark.parametrize("language", sorted(ECHO))
