@@ -271,6 +271,7 @@ OF_THE_TASK = (
     "Return True for a quiet week. We ship on weekdays.",
     "Count how often users say 'I love this'.",
     "Act as a senior developer. Write `f(x)`.",
+    "Retry all calls if the server is down.",
 )
 """Sentences with words of mood, time and experience that say nothing about their writer."""
 
@@ -286,6 +287,15 @@ def test_no_emotion_or_persona_contradicts_a_prompt_that_speaks_of_its_writer(fa
     for variant in generate(task, Selection(per_distance=8)).variants:
         shown = {variant.emotion, *(variant.personality or "").split(".")}
         assert shown.isdisjoint(CONTRADICTIONS[fact])
+
+
+@pytest.mark.parametrize(
+    ("said", "is_late"),
+    [("It is urgent.", True), ("It is not urgent.", False), ("There is no deadline.", False)],
+)
+def test_a_prompt_without_a_deadline_has_none(said, is_late):
+    coherence = Library.load().languages["en"].coherence
+    assert ("deadline" in coherence.facts_of_prompt([said])) is is_late
 
 
 @pytest.mark.parametrize("prompt", OF_THE_TASK)
