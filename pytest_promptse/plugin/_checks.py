@@ -23,7 +23,7 @@ from pytest_promptse.plugin._pytest_private import (
 )
 from pytest_promptse.run._judge import CheckProcess, CheckResult
 from pytest_promptse.runtimes._runtime import call_text
-from pytest_promptse.sandbox._candidate import ENTRY_NAMES, safe_text
+from pytest_promptse.sandbox._candidate import ENTRY_NAMES, CheckEnded, safe_text
 from pytest_promptse.sandbox._surroundings import CheckSurroundings
 from pytest_promptse.sandbox.guest import landlock
 from pytest_promptse.sandbox.guest.folders import Content, Folder
@@ -351,7 +351,7 @@ def run_body(
         # and do not change.
         with repeatable_random():
             returned = body()
-    except NotScoredError:
+    except (NotScoredError, CheckEnded, KeyboardInterrupt):
         raise
     except (pytest.skip.Exception, pytest.xfail.Exception) as ended:
         name = "skipped" if isinstance(ended, pytest.skip.Exception) else "called pytest.xfail"
@@ -366,7 +366,7 @@ def run_body(
             raise
         cause = "exception" if candidate.raised(failed) else "wrong_answer"
         return CheckResult(cause, f"{_line(failed, path)}{safe_text(failed)}")
-    except Exception as error:  # noqa: BLE001 - a check may raise anything
+    except BaseException as error:  # noqa: BLE001 - as a rest of a program's BaseExceptionGroup
         return _error_result(error, candidate, path, used=candidate.used or proxy._has_answer)  # noqa: SLF001 - both classes work together
     finally:
         _is_judging.reset(token)
@@ -382,7 +382,9 @@ def run_body(
     return CheckResult("")
 
 
-def _error_result(error: Exception, candidate: Candidate, path: str, *, used: bool) -> CheckResult:
+def _error_result(
+    error: BaseException, candidate: Candidate, path: str, *, used: bool
+) -> CheckResult:
     """Return the result of a check that ended with `error`, or raise it if the check is broken.
 
     `path` is the check's file. `used` is True if the check has an answer of the program.
@@ -412,7 +414,7 @@ def _permission_error(error: BaseException | None) -> PermissionError | None:
     return None
 
 
-def _is_of_check(error: Exception, path: str) -> bool:
+def _is_of_check(error: BaseException, path: str) -> bool:
     """Return whether an error is a mistake of the check itself, independent of the program.
 
     A name that the test file does not define, or an ``import`` statement that fails, is a mistake

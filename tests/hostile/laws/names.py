@@ -231,3 +231,53 @@ def test_an_answer_for_which_the_check_has_no_memory(candidate):
     assert candidate(kept.append, "good") == 1
     with pytest.raises((ValueError, MemoryError)):
         candidate(kept.append, "bad")
+
+
+@attack(
+    1,
+    "def f(x):\n    raise BaseExceptionGroup('x', [SystemExit(0), KeyboardInterrupt()])",
+    "class X(BaseException): pass\n"
+    "def f(x):\n    raise BaseExceptionGroup('x', [X(), ValueError()])",
+    honest="def f(x): return x + 1",
+)
+def test_a_group_of_which_the_check_catches_a_part(candidate):
+    try:
+        assert candidate(1) == 2
+    except* ValueError:
+        pass
+
+
+@attack(
+    1,
+    FORGE + "def f(xs):\n    forge('result', 6, [([1, 2, 3, 4],), {}])",
+    FORGE + "def f(xs):\n    forge('result', 6, [(), {}])",
+    honest="def f(xs): return sum(xs)",
+)
+def test_a_forged_answer(candidate):
+    xs = [1, 2, 3]
+    assert candidate(xs) == 6
+    assert xs == [1, 2, 3]
+
+
+@attack(
+    6,
+    """
+def f(forbidden):
+    try:
+        forbidden(1)
+    except BaseException:
+        pass
+    return 2
+""",
+    """
+import threading
+def f(forbidden):
+    thread = threading.Thread(target=forbidden, args=(1,))
+    thread.start()
+    thread.join()
+    return 2
+""",
+    honest="def f(forbidden): return 2",
+)
+def test_a_callback_that_must_not_be_called(candidate):
+    assert candidate(lambda _: pytest.fail("called")) == 2
