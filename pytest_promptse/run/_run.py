@@ -11,7 +11,13 @@ from functools import cached_property, partial
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from pytest_promptse.errors import ModelError, NotScoredError, TaskError, VariantError
+from pytest_promptse.errors import (
+    ModelError,
+    NotScoredError,
+    SandboxError,
+    TaskError,
+    VariantError,
+)
 from pytest_promptse.run._judge import CompletionJudge, variant_row
 from pytest_promptse.run._model_variants import ModelVariants, no_room
 from pytest_promptse.run._plan import decided_gate, plan_suite
@@ -52,7 +58,7 @@ if TYPE_CHECKING:
     from pytest_promptse.run._judge import Check
     from pytest_promptse.run._plan import PlannedComparison, PlannedGate, PlannedVariant, Suite
     from pytest_promptse.run._shards import ShardPlan
-    from pytest_promptse.runtimes._runtime import Door
+    from pytest_promptse.runtimes._runtime import Door, Runtime
     from pytest_promptse.sandbox._pool import SandboxPool
     from pytest_promptse.scoring._gate import Gate
     from pytest_promptse.store._run_log import Progress
@@ -134,8 +140,8 @@ class PromptseRun:
             create_backend=self.backend,
             store=lambda: self.store,
         )
-        # What the toolchains of the planned tasks need to read, in the order of their first use.
-        self._toolchain_folders: dict[str, None] = {}
+        # Those of the planned tasks, by the key of a verdict.
+        self._runtimes: dict[str, Runtime] = {}
         self._model_variants = ModelVariants(lambda: self.store)
         self._waiting: dict[str, _Waiting] = {}
         self._checked = 0.0
@@ -172,11 +178,20 @@ class PromptseRun:
     @cached_property
     def sandbox(self) -> SandboxPool:
         """The sandbox that programs run in."""
-        return open_sandbox(
+        runtimes = self._runtimes.values()
+        folders = dict.fromkeys(folder for runtime in runtimes for folder in runtime.folders)
+        sandbox = open_sandbox(
             self.settings.sandbox,
-            packages=("numpy", NODE_PACKAGE) if self._toolchain_folders else ("numpy",),
-            folders=tuple(self._toolchain_folders),
+            packages=("numpy", NODE_PACKAGE) if folders else ("numpy",),
+            folders=tuple(folders),
         )
+        try:
+            for runtime in runtimes:
+                runtime.check(sandbox)
+        except SandboxError:
+            sandbox.close()
+            raise
+        return sandbox
 
     @cached_property
     def _judge(self) -> CompletionJudge:
@@ -254,7 +269,7 @@ class PromptseRun:
                 runtime = runtime_of(task.language or "python", door or task.door)
             except TaskError as error:
                 raise TaskError(f"{suite_id}, task {task.id!r}: {error}") from None
-            self._toolchain_folders |= dict.fromkeys(runtime.folders)
+            self._runtimes[runtime.key] = runtime
         variants = {task.id: self._variant_maker.variants_of(task, settings) for task in tasks}
         templates: Sequence[Template | None] = self.templates(settings) or (None,)
         prompts = {

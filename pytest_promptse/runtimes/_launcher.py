@@ -74,8 +74,9 @@ def _filled(word: str, places: dict[str, str]) -> str:
 
 def _write(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
-    path.chmod(0o700)
+    # Not by chmod, which has no effect under Landlock.
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o700), "wb") as file:
+        file.write(data)
 
 
 def _collected(path: Path, folder: Path) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from pytest_promptse._suggestions import nearest
 from pytest_promptse.config._options import LANGUAGES
-from pytest_promptse.errors import TaskError
+from pytest_promptse.errors import SandboxError, TaskError
 from pytest_promptse.models._extract import Extraction, extract
 from pytest_promptse.runtimes import _launcher
 from pytest_promptse.runtimes._fences import extract_fenced
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pytest_promptse.models._base import FinishReason
+    from pytest_promptse.sandbox._candidate import ScriptResult
     from pytest_promptse.sandbox._pool import SandboxPool
 
 Door: TypeAlias = Literal["candidate", "program"]
@@ -80,6 +81,9 @@ class Runtime(Protocol):
         `limits` are those of the run. A build has limits of its own.
         """
 
+    def check(self, sandbox: SandboxPool) -> None:
+        """Raise SandboxError if the toolchain does not start in the sandbox."""
+
     def limits(self, limits: Limits) -> Limits:
         """Return the limits that the sandbox enforces where the user asked for `limits`."""
 
@@ -124,6 +128,9 @@ class _CalledPython:
     def prepare(self, program: str, sandbox: SandboxPool, limits: Limits) -> str | Failure:
         del sandbox, limits
         return program
+
+    def check(self, sandbox: SandboxPool) -> None:
+        del sandbox  # which has run a trial program when it was opened
 
     def limits(self, limits: Limits) -> Limits:
         return limits
@@ -173,6 +180,24 @@ class _Run:
         # and not to the program. The memory that they use is measured from outside.
         return replace(limits, address_space=1 << 44, processes=max(limits.processes, 256))
 
+    def check(self, sandbox: SandboxPool) -> None:
+        places = {"{tool}": self.installed.path, "{prefix}": self.installed.prefix}
+        toolchain = self.installed.toolchain
+        plan = {
+            "files": {},
+            "command": [self.installed.path, *toolchain.version],
+            "environment": {name: _filled(value, places) for name, value in toolchain.environment},
+            "collect": "",
+        }
+        result = _run_once(plan, sandbox)
+        if isinstance(result, Failure) or result.returncode != 0:
+            reason = result.detail if isinstance(result, Failure) else result.stderr.strip()
+            raise SandboxError(
+                f"language {self.installed.language!r}: {toolchain.tool} does not start in the "
+                f"sandbox ({reason.partition(chr(10))[0]}); install it outside of home folders "
+                f"and /tmp: {toolchain.install}"
+            )
+
     def prepare(self, program: str, sandbox: SandboxPool, limits: Limits) -> str | Failure:
         toolchain = self.installed.toolchain
         file, main = toolchain.file, ""
@@ -217,12 +242,9 @@ def call_text(args: Sequence[str], files: Mapping[str, str], env: Mapping[str, s
 
 def _build(plan: Mapping[str, object], sandbox: SandboxPool) -> dict[str, str] | Failure:
     """Run a compiler in the jail. Return the files that it made, or its errors."""
-    text = _launcher_text(plan)
-    with sandbox.load(text, entry_point="launch", limits=_BUILD_LIMITS) as compiler:
-        try:
-            result = compiler.run(args=[call_text((), {}, {})])
-        except ProgramStopped as stopped:
-            return Failure(cause="build", detail=f"the compiler was stopped: {stopped}")
+    result = _run_once(plan, sandbox)
+    if isinstance(result, Failure):
+        return result
     if result.returncode != 0:
         lines = result.stderr.strip().splitlines()[:_DETAIL_LINES]
         return Failure(cause="build", detail="\n".join(lines) or "the compiler said nothing")
@@ -231,6 +253,15 @@ def _build(plan: Mapping[str, object], sandbox: SandboxPool) -> dict[str, str] |
     except ValueError:
         return Failure(cause="build", detail="the build's result is too large")
     return files
+
+
+def _run_once(plan: Mapping[str, object], sandbox: SandboxPool) -> ScriptResult | Failure:
+    text = _launcher_text(plan)
+    with sandbox.load(text, entry_point="launch", limits=_BUILD_LIMITS) as compiler:
+        try:
+            return compiler.run(args=[call_text((), {}, {})])
+        except ProgramStopped as stopped:
+            return Failure(cause="build", detail=f"the compiler was stopped: {stopped}")
 
 
 def _launcher_text(plan: Mapping[str, object]) -> str:

@@ -28,9 +28,9 @@ class Toolchain:
 
     A command is a tuple of words with placeholders: ``{tool}`` is the path of the executable,
     ``{prefix}`` the folder of its installation, ``{source}`` the program's source, ``{output}`` the
-    build's result, ``{main}`` the class with ``main``, ``{heap}`` the MiB for a heap, ``{input}`` a
-    file with the standard input, ``{packages}`` the folder of Python packages in the sandbox, and
-    ``{args}`` stands for all arguments.
+    build's result, ``{folder}`` the folder of both, ``{main}`` the class with ``main``, ``{heap}``
+    the MiB for a heap, ``{input}`` a file with the standard input, and ``{packages}`` the folder of
+    Python packages in the sandbox. ``{args}`` stands for all arguments.
 
     Attributes
     ----------
@@ -76,7 +76,9 @@ _JAVA = (
     "-Xmx{heap}m",
 )
 _NATIVE = ("-O1", "-pthread", "-o", "{output}", "{source}", "-lm")
-_GO = (("GOCACHE", "/tmp/cache"), ("GOPATH", "/tmp/go"), ("GO111MODULE", "off"))  # noqa: S108
+_GO = (("GOCACHE", "{folder}/cache"), ("GOPATH", "{folder}/go"), ("GO111MODULE", "off"))
+# Node reads the system's configuration of OpenSSL, which programs do not see.
+_NODE_ENVIRONMENT = (("OPENSSL_CONF", "/dev/null"),)
 _NODE = ("{tool}", "{source}")
 
 TOOLCHAINS: dict[str, Toolchain] = {
@@ -92,12 +94,14 @@ TOOLCHAINS: dict[str, Toolchain] = {
         install="apt-get install nodejs, or pip install 'pytest-promptse[javascript]'",
         file="program.js",
         run=_NODE,
+        environment=_NODE_ENVIRONMENT,
     ),
     "typescript": Toolchain(
         tool="node",
         install="pip install 'pytest-promptse[javascript]', or Node 22.18 or later on the PATH",
         file="program.ts",
         run=("{tool}", "--disable-warning=ExperimentalWarning", "{source}"),
+        environment=_NODE_ENVIRONMENT,
         # It strips types without a flag: https://nodejs.org/api/typescript.html
         least=(22, 18),
     ),

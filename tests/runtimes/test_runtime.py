@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pytest_promptse.config._options import LANGUAGES
-from pytest_promptse.errors import TaskError
+from pytest_promptse.errors import SandboxError, TaskError
 from pytest_promptse.runtimes import _toolchains
 from pytest_promptse.runtimes._fences import TAGS
-from pytest_promptse.runtimes._runtime import runtime_of
+from pytest_promptse.runtimes._runtime import _Run, runtime_of
 
 # Each prints its first argument, the variable NAME, the file data.txt and the standard input, one
 # line each, and ends with status 3.
@@ -209,3 +211,11 @@ def test_missing_toolchain_says_how_to_install_it(monkeypatch):
             runtime_of("go", "program")
     finally:
         _toolchains.installed.cache_clear()
+
+
+def test_toolchain_that_the_sandbox_does_not_show_is_no_failure_of_a_program(sandbox):
+    bash = _toolchains.installed("bash")
+    _Run(bash).check(sandbox)
+    hidden = replace(bash, path="/nowhere/bin/bash")
+    with pytest.raises(SandboxError, match=r"bash does not start in the sandbox .*; install it"):
+        _Run(hidden).check(sandbox)
