@@ -178,13 +178,15 @@ def _null_table(m_p: int, m_v: int) -> Floats:
 
 
 # The figures with an upper bound as their gate, and the smallest value of each if it is not 0.
-LESS_IS_BETTER = ("excess", "loss", "squared sensitivity", "shortfall", "flips")
+LESS_IS_BETTER = ("excess", "drop", "squared sensitivity", "shortfall", "flips")
+# Figures whose gates fail by the resampled interval alone.
+FAIL_BY_RESAMPLING = ("drop",)
 FIGURES = (
     "AUC-E",
     "E(0.3)",
     "light AUC-E",
     "excess",
-    "loss",
+    "drop",
     "squared sensitivity",
     "robust pass",
     "shortfall",
@@ -210,7 +212,7 @@ def task_figures(drawn: Drawn, plan: Sampling, rng: np.random.Generator) -> dict
         "E(0.3)": full[:, -1],
         "light AUC-E": (1.0 - np.abs(gaps.mean(axis=-1))) @ w,
         "excess": (np.abs(gaps) - null).mean(axis=-1) @ w,
-        "loss": (np.maximum(gaps, 0.0) - null / 2.0).mean(axis=-1) @ w,
+        "drop": gaps.mean(axis=-1) @ w,
         "squared sensitivity": np.stack(
             [
                 squared_sensitivity(p, v[:, at], m_p=np.full(p.shape, m_p), m_v=np.array([m_v]))
@@ -223,7 +225,7 @@ def task_figures(drawn: Drawn, plan: Sampling, rng: np.random.Generator) -> dict
         "flips": (solved[:, None] != still).any(axis=1).astype(np.float64),
         "pass@1": p,
     }
-    found["shortfall"] = found["loss"]
+    found["shortfall"] = (np.maximum(gaps, 0.0) - null / 2.0).mean(axis=-1) @ w
     return found
 
 
@@ -232,7 +234,7 @@ def bounds_of(figure: str, plan: Sampling) -> tuple[float, float]:
     noise = float(_null_table(plan.original_samples, plan.samples).max())
     least = {
         "excess": -noise,
-        "loss": -noise / 2.0,
+        "drop": -1.0,
         "shortfall": -noise / 2.0,
         "squared sensitivity": -0.25 / (plan.original_samples - 1) - 0.25 / (plan.samples - 1),
     }
@@ -346,6 +348,8 @@ def _judged(
     above, plain_above, below, plain_below = counts
     if figure in LESS_IS_BETTER:
         above, below, plain_above, plain_below = below, above, plain_below, plain_above
+    if figure in FAIL_BY_RESAMPLING:
+        below = plain_below
     return Misses(fails=below, passes=above, plain_fails=plain_below, plain_passes=plain_above)
 
 

@@ -20,7 +20,7 @@ Parse: TypeAlias = "Callable[[Any], Any]"
 
 _MIB = 2**20
 _PERCENT = 100.0
-COMPARED = ("auc_e", "elasticity", "pass_at_1", "excess", "squared_sensitivity")
+COMPARED = ("auc_e", "elasticity", "pass_at_1", "excess", "squared_sensitivity", "drop")
 
 
 class Margin(NamedTuple):

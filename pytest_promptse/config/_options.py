@@ -431,11 +431,10 @@ OPTIONS: Mapping[str, Option] = {
             marker=True,
         ),
         _option(
-            "max_loss",
+            "max_drop",
             _option_types.between(0, 1),
             None,
-            "maximum one-sided loss of a suite (what variants score below the original, beyond "
-            "sampling noise)",
+            "maximum drop of a suite: mean pass rate of the originals minus that of the variants",
             metavar="X",
             marker=True,
         ),
@@ -460,7 +459,7 @@ OPTIONS: Mapping[str, Option] = {
             "max_shortfall",
             _option_types.between(0, 1),
             None,
-            "maximum mean loss of the worst tenth of the tasks of a suite",
+            "maximum one-sided drop of the worst tenth of the tasks of a suite",
             metavar="X",
             marker=True,
         ),
@@ -616,7 +615,8 @@ OPTIONS: Mapping[str, Option] = {
             _option_types.margins,
             (),
             "loss against the baseline that fails the run, such as auc_e:0.02 or auc_e:5%%; "
-            "figures: auc_e, elasticity (every distance), pass_at_1, excess, squared_sensitivity; "
+            "figures: auc_e, elasticity (every distance), pass_at_1, excess, "
+            "squared_sensitivity, drop; "
             "repeatable",
             metavar="FIGURE:LOSS",
             repeatable=True,

@@ -73,7 +73,7 @@ class Settings:
     min_pass_rate: float | None
     min_task_auc_e: float | None
     max_excess: float | None
-    max_loss: float | None
+    max_drop: float | None
     max_squared_sensitivity: float | None
     min_robust_pass: float | None
     max_shortfall: float | None

@@ -227,7 +227,7 @@ def _figures(
 ) -> list[ComparedRecord]:
     metrics: list[tuple[Metric, float | None]] = [("pass_at_1", None)]
     metrics += [("elasticity", distance) for distance in distances]
-    further: tuple[Metric, ...] = ("auc_e", "excess", "squared_sensitivity")
+    further: tuple[Metric, ...] = ("auc_e", "drop", "excess", "squared_sensitivity")
     metrics += [(metric, None) for metric in further] if distances else []
     figures = []
     for metric, distance in metrics:

@@ -203,7 +203,7 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     Intervals named ``ci95`` cover further tasks like the measured ones. Intervals named ``exact``
     hold for any unseen tasks. ``speaks_for`` is what varies in the intervals: ``tasks``,
     ``tasks+emotions``, or ``reruns`` for a suite of one task. The documentation on gates explains
-    ``loss``, ``squared_sensitivity``, ``robust_pass`` (the worst case over ``robust_of`` variants),
+    ``drop``, ``squared_sensitivity``, ``robust_pass`` (the worst case over ``robust_of`` variants),
     ``shortfall``, ``flips`` and ``odds_ratio``. ``control`` is None without a control condition;
     control variants count in no other figure.
     """
@@ -232,7 +232,7 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     excess: float | None
     excess_ci95: Interval | None = None
     excess_exact: Interval | None = None
-    loss: EstimateRecord | None = None
+    drop: EstimateRecord | None = None
     squared_sensitivity: EstimateRecord | None = None
     robust_pass: EstimateRecord | None = None
     robust_of: int | None = None

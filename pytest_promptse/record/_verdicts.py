@@ -25,7 +25,7 @@ _THRESHOLDS = (
     "min_elasticity",
     "min_task_auc_e",
     "max_excess",
-    "max_loss",
+    "max_drop",
     "max_squared_sensitivity",
     "min_robust_pass",
     "max_shortfall",

@@ -57,7 +57,7 @@ def estimates(suite: SuiteRecord) -> list[EstimateCells]:
         ),
     ]
     further: dict[str, tuple[EstimateRecord | None, bool]] = {
-        "loss": (suite.loss, True),
+        "drop": (suite.drop, True),
         "squared sensitivity": (suite.squared_sensitivity, True),
         f"robust pass@1 (worst of {suite.robust_of})": (suite.robust_pass, False),
         "shortfall of the worst tenth": (suite.shortfall, True),

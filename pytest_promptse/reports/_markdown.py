@@ -199,7 +199,7 @@ def _controls(record: Record) -> Iterator[str]:
 
 def _estimates(record: Record) -> Iterator[str]:
     """Yield the secondary figures in a collapsed section."""
-    scored = [suite for suite in record.suites if suite.loss is not None]
+    scored = [suite for suite in record.suites if suite.drop is not None]
     if not scored:
         return
     yield "<details><summary>figures with their intervals</summary>"

@@ -104,6 +104,7 @@ class Scores:
             original_samples=suite.settings["original_samples"],
             direction=figure.direction,
             sensitivity=figure.sensitivity,
+            fails_by=figure.fails_by,
         )
         gate = replaced(gate, excess=figure.excess)
         return _with_possible_loss(gate, score, figure.direction)
@@ -186,6 +187,7 @@ class _Figure(NamedTuple):
     null: float | None = None
     excess: float | None = None
     sensitivity: float | None = None
+    fails_by: Literal["both", "ci95"] = "both"
 
 
 def _figure(planned: GatePlanRow, score: SuiteScore) -> _Figure:
@@ -209,8 +211,11 @@ def _figure(planned: GatePlanRow, score: SuiteScore) -> _Figure:
                 "at most",
                 excess=score.excess,
             )
-        case "loss" | "squared-sensitivity" | "shortfall" | "flips":
-            found: Estimate = getattr(score, planned.name.replace("-", "_"))
+        case "drop":
+            found: Estimate = score.drop
+            return _Figure(found.value, found.ci95, found.exact, "at most", fails_by="ci95")
+        case "squared-sensitivity" | "shortfall" | "flips":
+            found = getattr(score, planned.name.replace("-", "_"))
             return _Figure(found.value, found.ci95, found.exact, "at most")
         case "robust-pass" | "odds-ratio":
             found = getattr(score, planned.name.replace("-", "_"))
@@ -263,7 +268,12 @@ def _with_possible_loss(gate: Gate, score: SuiteScore, direction: Direction) -> 
 
     Robust pass@1 and the odds ratio can always fail: both are 0 if the variants lose everything.
     """
-    originals = [task.original.score for task in score.tasks if task.original is not None]
+    of_rates = gate.name == "drop"
+    originals = [
+        task.original.pass_rate if of_rates else task.original.score
+        for task in score.tasks
+        if task.original is not None
+    ]
     if gate.verdict != "pass" or gate.threshold is None or not originals:
         return gate
     if gate.name in ("robust-pass", "odds-ratio"):

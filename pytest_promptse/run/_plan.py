@@ -103,7 +103,7 @@ class PlannedGate:
     Attributes
     ----------
     name
-        ``auc-e``, ``elasticity-d0.3``, ``excess``, ``loss``, ``squared-sensitivity``,
+        ``auc-e``, ``elasticity-d0.3``, ``excess``, ``drop``, ``squared-sensitivity``,
         ``robust-pass``, ``shortfall``, ``flips`` or ``odds-ratio``.
     threshold
         None if the gate only reports its figure.
@@ -235,7 +235,7 @@ class Suite:
         whole = [PlannedGate(name="auc-e", threshold=chosen.min_auc_e, distances=chosen.distances)]
         further = {
             "excess": chosen.max_excess,
-            "loss": chosen.max_loss,
+            "drop": chosen.max_drop,
             "squared-sensitivity": chosen.max_squared_sensitivity,
             "robust-pass": chosen.min_robust_pass,
             "shortfall": chosen.max_shortfall,

@@ -528,7 +528,7 @@ def _floor_warning(suite: SuiteRow) -> Iterator[str]:
 
 
 def _estimates(score: SuiteScore) -> dict[str, Any]:
-    names = ("loss", "squared_sensitivity", "robust_pass", "shortfall", "flips", "odds_ratio")
+    names = ("drop", "squared_sensitivity", "robust_pass", "shortfall", "flips", "odds_ratio")
     found = {name: getattr(score, name) for name in names}
     return {
         "robust_of": score.robust_of,

@@ -28,7 +28,7 @@ from pytest_promptse.scoring._intervals import (
 from pytest_promptse.scoring._metrics import metric_label
 from pytest_promptse.scoring._noise_floor import light_null_gap
 from pytest_promptse.scoring._pairing import Pairs
-from pytest_promptse.scoring._robustness import squared_sensitivity
+from pytest_promptse.scoring._robustness import drop, squared_sensitivity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,8 +43,12 @@ _DRAWS = 499
 # The key of the original's pass rate in a curve.
 _ORIGINAL = 0.0
 
-Metric: TypeAlias = Literal["auc_e", "elasticity", "pass_at_1", "excess", "squared_sensitivity"]
-_LESS_IS_BETTER: tuple[Metric, ...] = ("excess", "squared_sensitivity")
+Metric: TypeAlias = Literal[
+    "auc_e", "elasticity", "pass_at_1", "excess", "squared_sensitivity", "drop"
+]
+_LESS_IS_BETTER: tuple[Metric, ...] = ("excess", "squared_sensitivity", "drop")
+# Figures that are computed from pass rates, not from scores.
+_OF_PASS_RATES: tuple[Metric, ...] = ("squared_sensitivity", "drop")
 # Figures whose expectation depends on the number of samples per prompt.
 _DEPEND_ON_SAMPLES: tuple[Metric, ...] = ("auc_e", "elasticity", "excess")
 
@@ -99,10 +103,10 @@ def compare_runs(
     current, baseline
         The two runs. Ids of tasks are unique in each; their order does not matter.
     metric
-        ``"auc_e"``, ``"elasticity"`` (at `distance`), ``"pass_at_1"``, ``"excess"`` (of AUC-E) or
-        ``"squared_sensitivity"``. Smaller values of the last two are better, larger values of the
-        others. Of the two figures of sensitivity, only ``"squared_sensitivity"`` is comparable
-        between numbers of samples.
+        ``"auc_e"``, ``"elasticity"`` (at `distance`), ``"pass_at_1"``, ``"excess"`` (of AUC-E),
+        ``"squared_sensitivity"`` or ``"drop"``. Smaller values of the last three are better,
+        larger values of the others. Of these three, only ``"excess"`` is not comparable between
+        numbers of samples.
     mode
         The metric of both runs: PromptSE's elasticity or PromptSELight's.
     distances
@@ -243,6 +247,8 @@ def task_curve(
                         m_v=[w.n for w in variants],
                     )
                 )
+        elif metric == "drop":
+            curve[d] = float(drop(task.original.pass_rate, [w.pass_rate for w in variants]))
         elif metric == "excess":
             curve[d] = _excess(task, task.original, variants, mode, seed)
         elif mode == "light":
@@ -308,7 +314,7 @@ def _resampled(
     if metric == "pass_at_1":
         return _beta([task.original], "light", resamples, rng)[:, 0]
     prompts = [task.original, *task.variants.values()]
-    scores = _beta(prompts, "light" if metric == "squared_sensitivity" else mode, resamples, rng)
+    scores = _beta(prompts, "light" if metric in _OF_PASS_RATES else mode, resamples, rng)
     curve = []
     for d in over:
         columns = [i for i, w in enumerate(prompts) if i > 0 and w.distance == d]
@@ -319,6 +325,9 @@ def _resampled(
                     scores[:, 0], scores[:, columns], m_p=task.original.n, m_v=sizes
                 )
             )
+            continue
+        if metric == "drop":
+            curve.append(drop(scores[:, 0], scores[:, columns]))
             continue
         metric_of = light_elasticity if mode == "light" else elasticity
         curve.append(metric_of(scores[:, 0], scores[:, columns]))
@@ -394,8 +403,8 @@ def _message(
         return text
     if sizes is not None:
         return (
-            f"{text}, not comparable between {sizes[0]} and {sizes[1]} samples; compare squared "
-            "sensitivity"
+            f"{text}, not comparable between {sizes[0]} and {sizes[1]} samples; compare drop "
+            "or squared sensitivity"
         )
     if verdict == "pass":
         return f"{text}, no worse by {margin:.3f}"

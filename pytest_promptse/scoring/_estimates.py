@@ -31,8 +31,6 @@ from pytest_promptse.scoring._intervals import (
 )
 from pytest_promptse.scoring._odds_ratio import odds_ratio
 from pytest_promptse.scoring._robustness import (
-    null_gap_of,
-    one_sided_loss,
     squared_sensitivity,
     subset_size,
     task_figures,
@@ -55,7 +53,6 @@ Emotions: TypeAlias = "Mapping[str, Mapping[float, Sequence[str]]]"
 Name: TypeAlias = Literal[
     "pass_at_1",
     "drop",
-    "loss",
     "squared_sensitivity",
     "robust_pass",
     "shortfall",
@@ -272,13 +269,6 @@ def _variant_drop(score: TaskScore, d: float) -> Floats:
     return original - np.array([one.pass_rate for one in score.variants[d]])
 
 
-def _variant_loss(score: TaskScore, d: float) -> Floats:
-    original = score.original.score if score.original is not None else math.nan
-    group = score.variants[d]
-    losses = one_sided_loss(original, np.array([one.score for one in group])[:, None])
-    return np.asarray(losses - np.array([null_gap_of(one) for one in group]) / 2.0)
-
-
 def _variant_squared(score: TaskScore, d: float) -> Floats:
     group = score.variants[d]
     p, m_p = (score.original.pass_rate, score.original.n) if score.original else (math.nan, 2)
@@ -316,10 +306,9 @@ def suite_estimates(
     """
     s = subset_size(scores)
     found = [task_figures(score, distances, s=s) for score in scores]
-    losses = [one.loss for one in found]
     squares = [one.squared_sensitivity for one in found]
     noise = max((one.noise for one in found), default=0.0)
-    by_task = task_values(losses, distances)
+    by_task = task_values([one.one_sided_drop for one in found], distances)
     worst = Estimate()
     if by_task is not None:
         ci95 = None
@@ -351,13 +340,6 @@ def suite_estimates(
             distances,
             bounds=SIGNED,
             by_variant=(scores, _variant_drop),
-        ),
-        "loss": over.estimate(
-            ("loss",),
-            losses,
-            distances,
-            bounds=(-noise / 2.0, 1.0),
-            by_variant=(scores, _variant_loss),
         ),
         "squared_sensitivity": over.estimate(
             ("squared_sensitivity",),

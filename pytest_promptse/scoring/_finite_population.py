@@ -17,10 +17,16 @@ from pytest_promptse.scoring._confidence_sequence import finite_population_limit
 from pytest_promptse.scoring._elasticity import area_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pytest_promptse.scoring._samples import Floats
-    from pytest_promptse.scoring._scores import Interval, PromptScore, SuiteFigures, TaskScore
+    from pytest_promptse.scoring._scores import (
+        Estimate,
+        Interval,
+        PromptScore,
+        SuiteFigures,
+        TaskScore,
+    )
 
 # The error probability that remains of 5 % after the samples of one task are resampled (see
 # `_intervals.shifted_interval`).
@@ -44,7 +50,13 @@ def finite_population_correction(
         compared one by one, so their lower limit holds for it. It has no such upper limit.
     """
     distances = tuple(figures.elasticity)
-    rows = _elasticities(tasks, distances, light=light)
+
+    def kept(original: PromptScore, variant: PromptScore) -> float:
+        if light:
+            return 1.0 - abs(variant.pass_rate - original.pass_rate)
+        return 1.0 - abs(variant.score - original.score)
+
+    rows = _by_variant(tasks, distances, kept)
     sampled = rows.shape[1]
     if not 0 < sampled < planned:
         return figures
@@ -80,18 +92,43 @@ def finite_population_correction(
     )
 
 
-def _elasticities(tasks: Sequence[TaskScore], distances: Sequence[float], *, light: bool) -> Floats:
-    """Return the mean elasticity over tasks by variant, shape (D, k), for the k variants of all.
+def drop_correction(estimate: Estimate, tasks: Sequence[TaskScore], *, planned: int) -> Estimate:
+    """Widen the interval of a drop for the planned variants that are not sampled yet.
 
-    Tasks without an original are left out, as in every figure.
-
-    D is the number of `distances`. The result is in [0, 1]. With `light` the scores are pass rates,
-    else SoftExec. If tasks differ in their number of variants, only the first k are used.
+    Parameters
+    ----------
+    estimate
+        The drop over the variants sampled so far.
+    tasks, planned
+        As for `finite_population_correction`.
     """
+    distances = tuple(dict.fromkeys(d for task in tasks for d in sorted(task.variants)))
+    rows = _by_variant(tasks, distances, lambda _, variant: variant.pass_rate)
+    w = area_weights(distances)
+    if estimate.ci95 is None or not 0 < rows.shape[1] < planned or (w < 0.0).any():
+        return estimate
+    rates = np.clip(w @ rows, 0.0, 1.0)
+    low, high = finite_population_limits(rates, planned, error=_ERROR)
+    mean = float(rates.mean())
+    around = estimate.ci95
+    ci95 = (
+        max(-1.0, around[0] - max(0.0, high - mean)),
+        min(1.0, around[1] + max(0.0, mean - low)),
+    )
+    return replace(estimate, ci95=ci95)
 
-    def value(prompt: PromptScore) -> float:
-        return prompt.pass_rate if light else prompt.score
 
+def _by_variant(
+    tasks: Sequence[TaskScore],
+    distances: Sequence[float],
+    figure: Callable[[PromptScore, PromptScore], float],
+) -> Floats:
+    """Return the mean of a figure over tasks by variant, shape (D, k), for the k variants of all.
+
+    Tasks without an original are left out, as in every figure. D is the number of `distances`.
+    `figure` takes an original and its variant, and is in [0, 1]. If tasks differ in their number of
+    variants, only the first k are used.
+    """
     known = [(task, task.original) for task in tasks if task.original is not None]
     sampled = min(
         (len(task.variants.get(d, ())) for task, _ in known for d in distances), default=0
@@ -99,6 +136,6 @@ def _elasticities(tasks: Sequence[TaskScore], distances: Sequence[float], *, lig
     rows: Floats = np.zeros((len(distances), sampled))
     for task, original in known:
         for at, d in enumerate(distances):
-            scores = np.array([value(each) for each in task.variants.get(d, ())[:sampled]])
-            rows[at] += (1.0 - np.abs(scores - value(original))) / len(known)
+            group = task.variants.get(d, ())[:sampled]
+            rows[at] += np.array([figure(original, variant) for variant in group]) / len(known)
     return rows

@@ -13,7 +13,7 @@ _LABELS: Mapping[str, str] = MappingProxyType(
         "auc_e": "AUC-E",
         "pass_at_1": "pass@1",
         "excess": "excess sensitivity",
-        "loss": "loss",
+        "drop": "drop",
         "squared_sensitivity": "squared sensitivity",
         "robust_pass": "robust pass@1",
         "shortfall": "shortfall of the worst tenth",

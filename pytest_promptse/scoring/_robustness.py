@@ -9,18 +9,19 @@ is an unbiased estimate of the squared difference of the true rates, since each 
 is the unbiased estimate of that rate's sampling variance.
 
 *Drop* is the mean of :math:`p - v` over the variants, the pass rate of the original minus that of
-the variant. It has no bias from sampling either. Gains of some variants balance losses of others,
-so its size is at most the mean absolute difference of the true rates.
+the variant. It has no bias from sampling either, whatever the number of samples. It is positive if
+variants are solved less often. Gains of some variants balance drops of others, so its size is at
+most the mean absolute difference of the true rates.
 
-*Loss* is one-sided. It is the amount by which variants score below the original, :math:`\max(0,
-S(p) - S(v))`, minus the amount that sampling alone produces. The latter is half of the noise floor,
-since the difference has mean 0 under the null. A variant that scores better than the original
-counts as 0.
+The *one-sided drop* of a task is the amount by which variants score below the original,
+:math:`\max(0, S(p) - S(v))`, minus the amount that sampling alone produces. The latter is half of
+the noise floor, since the difference has mean 0 under the null. A variant that scores better than
+the original counts as 0.
 
 *Robust pass* is the worst case over s variants, from ReCode (see below). *Flips* is the share of
 tasks whose majority verdict changes: the original passes in at least half of its samples and the
-variants of some distance do not, or the reverse. The *shortfall* is the mean loss of the worst
-tenth of the tasks.
+variants of some distance do not, or the reverse. The *shortfall* is the mean one-sided drop
+of the worst tenth of the tasks.
 
 ReCode (Wang et al., 2022, arXiv:2212.10264, §3.3) takes the worst case over s perturbed prompts,
 sample by sample. Samples of different prompts are not paired, so the worst case is taken in
@@ -184,7 +185,7 @@ def drop(original: ArrayLike, variants: ArrayLike) -> Floats:
     return np.asarray(p - v.mean(axis=-1))
 
 
-def one_sided_loss(original: ArrayLike, variants: ArrayLike) -> Floats:
+def one_sided_drop(original: ArrayLike, variants: ArrayLike) -> Floats:
     """Return the mean amount by which the variants score below the original; gains count as 0.
 
     The result is in [0, 1].
@@ -226,7 +227,7 @@ class TaskRobustness:
     noise
         The largest noise floor over the distances. A noise floor is the mean difference that
         sampling alone produces between a variant and the original.
-    drop, loss, squared_sensitivity
+    drop, one_sided_drop, squared_sensitivity
         Curves over distances, None at a distance that was not measured.
     robust_pass
         The probability that all of s variants are solved. None if there are fewer than s variants.
@@ -237,7 +238,7 @@ class TaskRobustness:
     noise: float
 
     drop: Curve
-    loss: Curve
+    one_sided_drop: Curve
     squared_sensitivity: Curve
     robust_pass: float | None
     flips: float | None
@@ -256,7 +257,7 @@ def task_figures(task: TaskScore, distances: Sequence[float], *, s: int) -> Task
         Number of variants in the worst case of `robust_pass`.
     """
     drops: Curve = dict.fromkeys(distances)
-    loss: Curve = dict.fromkeys(distances)
+    one_sided: Curve = dict.fromkeys(distances)
     squared: Curve = dict.fromkeys(distances)
     rates: dict[float, list[float]] = {}
     noises = [0.0]
@@ -268,8 +269,8 @@ def task_figures(task: TaskScore, distances: Sequence[float], *, s: int) -> Task
         rates[d] = [one.pass_rate for one in group]
         drops[d] = float(drop(original.pass_rate, rates[d]))
         noises.append(float(np.mean([null_gap_of(one) for one in group])))
-        raw = float(one_sided_loss(original.score, [one.score for one in group]))
-        loss[d] = raw - noises[-1] / 2.0
+        raw = float(one_sided_drop(original.score, [one.score for one in group]))
+        one_sided[d] = raw - noises[-1] / 2.0
         if original.n > 1 and min(one.n for one in group) > 1:
             squared[d] = float(
                 squared_sensitivity(
@@ -284,7 +285,7 @@ def task_figures(task: TaskScore, distances: Sequence[float], *, s: int) -> Task
     return TaskRobustness(
         noise=max(noises),
         drop=drops,
-        loss=loss,
+        one_sided_drop=one_sided,
         squared_sensitivity=squared,
         robust_pass=float(worst_case(together, s)) if len(together) >= s else None,
         flips=flips,

@@ -25,7 +25,7 @@ from pytest_promptse.scoring._intervals import (
 from pytest_promptse.scoring._robustness import (
     drop,
     majority_flips,
-    one_sided_loss,
+    one_sided_drop,
     squared_sensitivity,
     subset_size,
     worst_case,
@@ -187,11 +187,11 @@ def _further(
         [majority_flips(rates[:, 0], rates[:, own]) for own in columns.values()], axis=0
     )
     if set(columns) == set(plan.distances):
-        lost = [one_sided_loss(scores[:, 0], scores[:, columns[d]]) for d in plan.distances]
+        lost = [one_sided_drop(scores[:, 0], scores[:, columns[d]]) for d in plan.distances]
         drops = [drop(rates[:, 0], rates[:, columns[d]]) for d in plan.distances]
         w = area_weights(plan.distances)
         result["drop"] = np.stack(drops, axis=1) @ w
-        result["loss"] = result["shortfall"] = np.stack(lost, axis=1) @ w
+        result["shortfall"] = np.stack(lost, axis=1) @ w
         if min(sizes) > 1:
             squares = [
                 squared_sensitivity(

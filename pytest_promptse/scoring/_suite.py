@@ -20,7 +20,10 @@ from pytest_promptse.scoring._estimates import (
     variant_light_elasticity,
     variant_light_excess,
 )
-from pytest_promptse.scoring._finite_population import finite_population_correction
+from pytest_promptse.scoring._finite_population import (
+    drop_correction,
+    finite_population_correction,
+)
 from pytest_promptse.scoring._intervals import unseen_share
 from pytest_promptse.scoring._length_control import length_control, single_task_length_control
 from pytest_promptse.scoring._noise_floor import p_value
@@ -180,6 +183,7 @@ def score_suite(
             if mode == "light"
             else finite_population_correction(main, scores, planned=planned, light=False)
         )
+        extra["drop"] = drop_correction(extra["drop"], scores, planned=planned)
     by_id = {s.task_id: s for s in scores}
     return SuiteScore(
         **vars(main),
@@ -191,7 +195,6 @@ def score_suite(
         pass_at_1_ci95=extra["pass_at_1"].ci95,
         pass_at_1_exact=extra["pass_at_1"].exact,
         drop=extra["drop"],
-        loss=extra["loss"],
         squared_sensitivity=extra["squared_sensitivity"],
         robust_pass=extra["robust_pass"],
         robust_of=subset_size(scores),

@@ -109,6 +109,7 @@ def test_every_figure_is_compared():
         ("elasticity", 0.2),
         ("elasticity", 0.3),
         ("auc_e", None),
+        ("drop", None),
         ("excess", None),
         ("squared_sensitivity", None),
     ]
@@ -120,7 +121,7 @@ def test_every_figure_is_compared():
 
 def test_a_margin_on_elasticity_is_one_on_every_distance():
     comparison = compared(run(0.5), run(0.75), Margin(metric="elasticity", loss=0.1))
-    assert [one.verdict for one in comparison.figures] == [None, *["fail"] * 3, *[None] * 3]
+    assert [one.verdict for one in comparison.figures] == [None, *["fail"] * 3, *[None] * 4]
 
 
 def test_a_loss_beyond_the_margin_fails_in_one_line():

@@ -78,6 +78,6 @@ def test_variants_that_were_not_measured_are_counted():
 
 
 def test_a_gate_that_was_not_decided_is_not_called_none():
-    settings = {"min_loss": None, "max_loss": 0.1}
+    settings = {"min_drop": None, "max_drop": 0.1}
     assert described([flat(1.0)], settings=settings).startswith("test_a is not decided: ")
-    assert described([flat(1.0)], settings={"max_loss": None}).startswith("test_a has no gate: ")
+    assert described([flat(1.0)], settings={"max_drop": None}).startswith("test_a has no gate: ")

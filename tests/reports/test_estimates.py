@@ -13,9 +13,9 @@ def suite(**changed):
 
 
 def test_every_figure_stands_with_both_intervals():
-    loss = EstimateRecord(value=0.05, ci95=(0.01, 0.09), exact=(-0.02, 0.3))
-    found = {one.label: one for one in estimates(suite(loss=loss, ci95=(0.9, 0.95)))}
-    assert found["loss"][1:] == ("+0.05", "+0.01 to +0.09", "−0.02 to +0.30")  # noqa: RUF001
+    drop = EstimateRecord(value=0.05, ci95=(0.01, 0.09), exact=(-0.02, 0.3))
+    found = {one.label: one for one in estimates(suite(drop=drop, ci95=(0.9, 0.95)))}
+    assert found["drop"][1:] == ("+0.05", "+0.01 to +0.09", "−0.02 to +0.30")  # noqa: RUF001
     assert found["AUC-E"].ci95 == "0.90–0.95"  # noqa: RUF001
     assert "share of tasks that flip" not in found
 

@@ -28,6 +28,14 @@ def decide(store):
     return decide
 
 
+@pytest.mark.parametrize("fewer", [0, 1, 2, 4])
+def test_the_drop_is_the_difference_of_the_pass_rates(decide, fewer):
+    variant = ("",) * (4 - fewer) + ("wrong_answer",) * (4 + fewer)
+    gate = decide(variant=variant, max_drop=0.25, gate="point")
+    assert gate.value == pytest.approx(fewer / 8)
+    assert gate.verdict == ("fail" if fewer / 8 > 0.25 else "pass")
+
+
 @pytest.mark.parametrize(("variant", "verdict"), [(HALF, "pass"), (FEW, "fail")])
 def test_the_odds_ratio_has_a_floor(decide, variant, verdict):
     gate = decide(variant=variant, min_odds_ratio=0.5, gate="point")
@@ -47,7 +55,7 @@ def test_a_confident_gate_on_the_odds_ratio_fails_but_never_passes(decide):
 def test_figures_that_a_loss_brings_to_0_can_always_fail(decide, options):
     """So their gates pass although the originals solve little."""
     assert decide(original=HALF, variant=HALF, gate="point", **options).verdict == "pass"
-    assert decide(original=HALF, variant=HALF, gate="point", max_loss=0.9).verdict == "inconclusive"
+    assert decide(original=HALF, variant=HALF, gate="point", max_drop=0.9).verdict == "inconclusive"
 
 
 def suite_of(store, rates, gate, *, mode="light"):
@@ -83,3 +91,12 @@ def test_a_stable_model_does_not_fail_for_its_noise(store, name):
 )
 def test_a_model_that_changes_more_than_allowed_fails(store, name, rates, threshold):
     assert suite_of(store, rates, {name: threshold}) == "fail"
+
+
+@pytest.mark.parametrize(
+    ("rates", "fails"),
+    [((0.9, 0.7), True), ((0.9, 0.9), False), ((0.6, 0.6), False), ((0.6, 0.9), False)],
+)
+def test_a_gate_on_the_drop_fails_for_a_loss_and_for_no_gain(store, rates, fails):
+    """The exact limits allow for unseen tasks that gain, and do not keep it from failing."""
+    assert (suite_of(store, rates, {"max_drop": 0.05}) == "fail") == fails

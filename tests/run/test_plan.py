@@ -148,13 +148,13 @@ def test_every_distance_and_the_area_are_reported_even_without_thresholds():
 
 
 def test_gates_of_single_tasks_come_before_those_of_the_suite():
-    suite = plan(["inc", "dec"], distances="0.3", min_task_auc_e=0.4, max_loss=0.1, min_auc_e=0.6)
+    suite = plan(["inc", "dec"], distances="0.3", min_task_auc_e=0.4, max_drop=0.1, min_auc_e=0.6)
     assert names(suite) == [
         ("auc-e", 0.4, "inc"),
         ("auc-e", 0.4, "dec"),
         ("elasticity-d0.3", None, None),
         ("auc-e", 0.6, None),
-        ("loss", 0.1, None),
+        ("drop", 0.1, None),
     ]
     rows = [suite.gate_row(gate) for gate in suite.gates]
     assert [row.place for row in rows] == list(range(len(rows)))

@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 from pytest_promptse.scoring._robustness import (
     majority_flips,
-    one_sided_loss,
+    one_sided_drop,
     squared_sensitivity,
     worst_case,
 )
@@ -64,8 +64,8 @@ def test_a_worst_case_needs_as_many_variants():
 
 
 def test_a_change_for_the_better_is_no_loss():
-    assert one_sided_loss(0.5, [1.0, 0.25]) == pytest.approx(0.125)
-    assert one_sided_loss(0.5, [1.0, 0.9]) == 0.0
+    assert one_sided_drop(0.5, [1.0, 0.25]) == pytest.approx(0.125)
+    assert one_sided_drop(0.5, [1.0, 0.9]) == 0.0
 
 
 def test_a_task_flips_where_the_majority_does():
@@ -96,20 +96,20 @@ def test_the_figures_of_a_suite_in_which_some_tasks_break():
     # 1 minus half of the noise floor that 8 of 16 passes have.
     null = found.tasks[0].elasticity_null[0.1]
     lost = 1.0 - (1.0 - null) / 2.0
-    assert found.loss.value == pytest.approx(0.1 * lost)
+    assert found.drop.value == pytest.approx(0.1)
     assert found.shortfall.value == pytest.approx(lost)
     assert found.flips.value == pytest.approx(0.1)
     assert found.flips.ci95 == pytest.approx((0.0376, 0.2051), abs=1e-3)
     assert found.robust_pass.value == pytest.approx(0.9)
     assert found.robust_of == 5
     assert found.squared_sensitivity.value == pytest.approx(0.1)
-    for one in (found.loss, found.robust_pass, found.squared_sensitivity):
+    for one in (found.drop, found.robust_pass, found.squared_sensitivity):
         assert one.exact[0] < one.value < one.exact[1]
 
 
-def test_gains_are_no_loss_but_do_lower_elasticity():
+def test_gains_lower_the_drop_and_elasticity():
     found = score(suite(6, better=True))
-    assert found.loss.value < 0.0
+    assert found.drop.value == pytest.approx(-0.1)
     assert found.auc_e == pytest.approx(0.9)
     assert found.squared_sensitivity.value == pytest.approx(0.1)
 
@@ -117,7 +117,7 @@ def test_gains_are_no_loss_but_do_lower_elasticity():
 def test_one_task_gets_the_figures_and_their_intervals_from_its_samples():
     task = TaskSamples("t", passes(28, 32), {d: [passes(6, 8)] * 4 for d in D})
     found = score([task])
-    for one in (found.loss, found.squared_sensitivity, found.robust_pass, found.shortfall):
+    for one in (found.drop, found.squared_sensitivity, found.robust_pass, found.shortfall):
         assert one.ci95[0] < one.value < one.ci95[1]
         assert one.exact is None
     assert found.flips.ci95 == (0.0, 1.0)
