@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 RUNS, TASKS, SAMPLES, ORIGINALS, VARIANTS, PROJECT = 1000, 4, 8, 32, 8, 4
-NAMES = ("contract", "examples", "request_only", "restate", "spec_first", "system")
+NAMES = ("contract", "examples", "restate", "spec_first", "system", "without_preamble")
 CURE = "spec_first"
 
 

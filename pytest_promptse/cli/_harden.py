@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pytest_promptse.record._schema import Record
 
 _FEWEST_VARIANTS = 2
+# 128 plus the number of SIGINT, as a shell reports it.
+_INTERRUPTED = 130
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -32,7 +34,12 @@ def add_parser(subparsers: Subparsers) -> None:
             "template helps. Completions come from the store, so a second call pays for nothing."
         ),
     )
-    harden.add_argument("tests", nargs="+", metavar="TEST", help="a test file, folder or node id")
+    harden.add_argument(
+        "tests",
+        nargs="+",
+        metavar="TEST",
+        help="a test file, folder or node id; options of pytest as well, after --",
+    )
     harden.add_argument("--model", required=True, metavar="BACKEND:NAME", help="the model")
     harden.add_argument(
         "--candidate",
@@ -91,7 +98,11 @@ def _harden(chosen: argparse.Namespace) -> int:
         say=lambda line: sys.stderr.write(f"promptse: {line}\n"),
     )
     names = [name for name in candidates if name != UNTOUCHED]
-    hardening = harden(runs.measure, names, variants=chosen.variants)
+    try:
+        hardening = harden(runs.measure, names, variants=chosen.variants)
+    except KeyboardInterrupt:
+        sys.stderr.write("promptse: stopped; the same command goes on where this one stopped\n")
+        return _INTERRUPTED
     lines: list[str] = []
     if hardening.result == "mended" and hardening.winner is not None:
         path = _write_template(

@@ -85,7 +85,7 @@ class PytestRuns:
         """
         plan = f"{variants} variants per distance" if variants else "as the project does"
         self._say(f"measuring {', '.join(templates)} ({plan})")
-        record = self._run([*self._options(templates, seed, variants), *self._tests])
+        record = self._run([*self._tests, *self._options(templates, seed, variants)])
         self.records.append(record)
         # A gate without a solved original is an error as well, but not of the measurement.
         missing = sum(suite.n_missing for suite in record.suites)

@@ -174,7 +174,7 @@ def _trade(record: Record, winner: str) -> Section:
 def front(record: Record) -> list[RankedRecord]:
     """Return the templates of a run with their figures, the most stable first."""
     ranked = [template for ranking in record.rankings for template in ranking.templates]
-    return sorted(ranked, key=lambda one: -(one.auc_e or 0.0))
+    return sorted(ranked, key=lambda one: (-(one.auc_e or 0.0), one.template))
 
 
 def _front(

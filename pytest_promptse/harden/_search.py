@@ -90,10 +90,7 @@ class PairedGains:
                     for task in tasks
                 ]
             ),
-            originals=rate_difference(
-                [(new[task].original, new[task].n) for task in tasks],
-                [(old[task].original, old[task].n) for task in tasks],
-            ),
+            originals=_gain_of_originals(outcomes, name),
         )
 
     @property
@@ -188,15 +185,25 @@ def mean_pass_rate(tasks: Mapping[str, TaskOutcome]) -> float:
     return fmean(fmean(task.variants.values()) for task in tasks.values())
 
 
+def _gain_of_originals(outcomes: Outcomes, name: str) -> Gain:
+    new, old = outcomes[name], outcomes[UNTOUCHED]
+    tasks = sorted(new.keys() & old.keys())
+    return rate_difference(
+        [(new[task].original, new[task].n) for task in tasks],
+        [(old[task].original, old[task].n) for task in tasks],
+    )
+
+
 def _better_half(outcomes: Outcomes, names: Sequence[str]) -> list[str]:
     """Return the better half of the templates, the best first.
 
-    A template whose originals lose too much beyond chance is left out: always wrong is stable.
+    A template whose originals lose too much beyond chance is left out: always wrong is stable. Of
+    equally good templates, the first is kept.
     """
     able = [
         name
         for name in names
-        if (originals := PairedGains.of(outcomes, name).originals).value >= -LARGEST_LOSS
+        if (originals := _gain_of_originals(outcomes, name)).value >= -LARGEST_LOSS
         or originals.high >= 0.0
     ]
     best_first = sorted(able, key=lambda name: -mean_pass_rate(outcomes[name]))

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from pytest_promptse.cli._extensions import hooks
 from pytest_promptse.cli._main import main
 
 FRAGILE = '''import pytest
@@ -50,21 +51,21 @@ def test_a_fragile_prompt_is_mended_within_the_budget_and_after_a_stop(project, 
     assert "max_requests" in capsys.readouterr().err
     assert main(call) == 0
     out = capsys.readouterr().out
-    assert out.startswith("request_only is confirmed: ")
+    assert out.startswith("without_preamble is confirmed: ")
     assert requests_in(out) > 0
-    assert "+++ hardened/request_only.j2" in out
-    assert "--promptse-template hardened/request_only.j2 test_fragile.py" in out
-    assert "task.prompt" in (project / "hardened" / "request_only.j2").read_text()
+    assert "+++ hardened/without_preamble.j2" in out
+    assert "--promptse-template hardened/without_preamble.j2 test_fragile.py" in out
+    assert "task.prompt" in (project / "hardened" / "without_preamble.j2").read_text()
     page = (project / "page.html").read_text()
     assert "<svg" in page
     assert "<pre" in page
     # What was paid for is not paid for again.
     assert main(call) == 0
     assert requests_in(capsys.readouterr().out) == 0
-    (project / "hardened" / "request_only.j2").write_text("mine")
+    (project / "hardened" / "without_preamble.j2").write_text("mine")
     assert main(call) == 2
     assert "give another folder" in capsys.readouterr().err
-    assert (project / "hardened" / "request_only.j2").read_text() == "mine"
+    assert (project / "hardened" / "without_preamble.j2").read_text() == "mine"
 
 
 def test_a_stable_prompt_has_nothing_to_mend(project, capsys):
@@ -87,6 +88,31 @@ def test_mistakes_are_one_line(project, capsys, arguments, message):
     err = capsys.readouterr().err
     assert message in err
     assert "Traceback" not in err
+
+
+def test_another_package_adds_candidates(project, capsys):
+    (project / "conftest.py").write_text(
+        "def pytest_promptse_candidates():\n    return ['theirs/*.j2']\n"
+    )
+    hooks.cache_clear()
+    assert main(["harden", "test_stable.py", "--model", "tiny"]) == 2
+    assert "'theirs/*.j2' matches no file" in capsys.readouterr().err
+    hooks.cache_clear()
+
+
+def test_options_of_pytest_stand_after_two_dashes(project, capsys):
+    options = ["--promptse-original-samples", "3", "--promptse-variants", "1"]
+    assert main(["harden", "--model", "tiny", "--", "test_stable.py", *options]) == 0
+    assert "4 requests" in capsys.readouterr().out
+
+
+def test_an_interrupt_is_one_line(project, capsys, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("subprocess.run", interrupted)
+    assert main(["harden", "test_stable.py", "--model", "tiny"]) == 130
+    assert capsys.readouterr().err.endswith("the same command goes on where this one stopped\n")
 
 
 def test_a_test_with_a_template_or_seed_of_its_own_is_refused(project, capsys):

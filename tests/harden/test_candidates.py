@@ -30,9 +30,10 @@ def test_the_untouched_prompt_is_sent_as_it_is(tmp_path):
 
 def test_the_request_alone_begins_with_the_signature(tmp_path):
     candidates = load_candidates([], tmp_path)
-    assert text_of(candidates, "request_only")[1].startswith("Write `slug(text: str) -> str`: join")
+    sent = text_of(candidates, "without_preamble")[1]
+    assert sent.startswith("Write `slug(text: str) -> str`: join")
     plain = "Please sort a list."
-    assert text_of(candidates, "request_only", plain)[1] == plain
+    assert text_of(candidates, "without_preamble", plain)[1] == plain
 
 
 def test_a_teams_own_template_takes_part(tmp_path):

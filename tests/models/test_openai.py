@@ -225,7 +225,7 @@ def test_a_server_that_is_not_there_is_transient_and_named():
         converse(backend)
 
 
-def test_a_fault_is_met_by_one_request_only_since_retrying_is_not_the_backends_business(server):
+def test_a_fault_is_met_by_one_without_preamble_since_retrying_is_not_the_backends_business(server):
     def arm():
         server.requests.clear()
         server.behaviour.faults.append("500")

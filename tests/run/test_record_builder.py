@@ -226,7 +226,7 @@ def test_a_prompt_counts_its_failures_and_each_sample_has_its_text(causes):
 
 
 @pytest.mark.parametrize(("kept", "expected"), [("all", 4), ("outcomes", 0)])
-def test_single_samples_are_recorded_on_request_only(run_log, build, kept, expected):
+def test_single_samples_are_recorded_on_without_preamble(run_log, build, kept, expected):
     suite = plan(record_samples=kept)
     measure(run_log, suite, original=("", "timeout", "", ""), answers=[0, 1, 0, 3])
     draws = build().tasks[0].original.draws
