@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pytest_promptse.record._schema import Record, SuiteRecord, TaskRecord
+    from pytest_promptse.record._schema import PromptRecord, Record, SuiteRecord, TaskRecord
 
 # If the originals pass less often than this, variants have hardly anything to lose.
 _LEAST_PASS_RATE = 0.1
@@ -67,15 +67,14 @@ def verdicts_in_words(record: Record) -> list[VerdictInWords]:
         described = [pair for pair in described if _attention(pair)[0] < _NO_GATE]
     if not described:
         return found
-    by_suite: dict[tuple[str, str, str | None], list[tuple[float, float]]] = {}
+    by_suite: dict[tuple[str, str, str | None], list[TaskRecord]] = {}
     for task in record.tasks:
-        rates = _rates(task)
-        if rates is not None:
-            by_suite.setdefault((task.suite, task.model, task.template), []).append(rates)
+        if task.original is not None and task.variants:
+            by_suite.setdefault((task.suite, task.model, task.template), []).append(task)
     names = _names(record.suites)
     for number, suite in described[:_MOST]:
-        rates_of_suite = by_suite.get((suite.id, suite.model, suite.template), [])
-        found.append(VerdictInWords(names[number], _sentence(suite, rates_of_suite)))
+        tasks = by_suite.get((suite.id, suite.model, suite.template), [])
+        found.append(VerdictInWords(names[number], _sentence(suite, tasks)))
     return found
 
 
@@ -104,11 +103,10 @@ def _count(record: Record) -> str:
     return f"{text}."
 
 
-def _rates(task: TaskRecord) -> tuple[float, float] | None:
-    """Return the pass rate of the original and the mean over the variants."""
-    if task.original is None or not task.variants:
-        return None
-    return task.original.pass_rate, fmean(variant.pass_rate for variant in task.variants)
+def _passed(prompts: Sequence[PromptRecord]) -> str:
+    """Return how many of all samples of these prompts pass, as ``48 of 64``."""
+    passes = sum(round(prompt.n * prompt.pass_rate) for prompt in prompts)
+    return f"{passes} of {sum(prompt.n for prompt in prompts)}"
 
 
 def _names(suites: Sequence[SuiteRecord]) -> list[str]:
@@ -136,15 +134,16 @@ def _short_name(suite_id: str) -> str:
     return function or path.rpartition("/")[2].partition(".promptse.")[0]
 
 
-def _sentence(suite: SuiteRecord, rates: list[tuple[float, float]]) -> str:
+def _sentence(suite: SuiteRecord, tasks: Sequence[TaskRecord]) -> str:
     verdicts = {"fail": "fails: ", "pass": "passes: ", "inconclusive": "is inconclusive: "}
     word = verdict_word(suite)
     begin = verdicts.get(word, "is not decided: " if word == NOT_DECIDED else "has no gate: ")
-    return begin + " ".join(_parts(suite, rates))
+    return begin + " ".join(_parts(suite, tasks))
 
 
-def _parts(suite: SuiteRecord, rates: list[tuple[float, float]]) -> Iterator[str]:
-    if suite.pass_at_1 is None or not rates:
+def _parts(suite: SuiteRecord, tasks: Sequence[TaskRecord]) -> Iterator[str]:
+    originals = [task.original for task in tasks if task.original is not None]
+    if suite.pass_at_1 is None or not originals:
         yield (
             f"{suite.n_measured} of {suite.n_variants} prompts were measured, which is too few to "
             "compare variants with their original."
@@ -152,25 +151,42 @@ def _parts(suite: SuiteRecord, rates: list[tuple[float, float]]) -> Iterator[str
             else "no original was measured together with variants of it."
         )
         return
-    originals, variants = (fmean(side) for side in zip(*rates, strict=True))
-    if originals < _LEAST_PASS_RATE:
+    pass_rate = fmean(original.pass_rate for original in originals)
+    reworded = fmean(fmean(variant.pass_rate for variant in task.variants) for task in tasks)
+    if pass_rate < _LEAST_PASS_RATE:
         yield (
-            f"the model solves {originals:.0%} of these tasks as they are written, so they "
+            f"the model solves {pass_rate:.0%} of these tasks as they are written, so they "
             "cannot show whether it is stable."
         )
         return
-    loss = 1.0 - variants / originals
-    if loss < _LEAST_LOSS:
-        yield "the model keeps what it solves when the request is reworded."
-    else:
-        chance = suite.p_adjusted is not None and suite.p_adjusted >= _SIGNIFICANT
+    # With --promptse-aa the variants are the original itself.
+    again = suite.settings.get("aa")
+    when = "the same request is sent again" if again else "the request is reworded"
+    counts = (
+        f"(you: {_passed(originals)}; {'again' if again else 'reworded'}: "
+        f"{_passed([variant for task in tasks for variant in task.variants])})"
+    )
+    loss = 1.0 - reworded / pass_rate
+    if loss >= _LEAST_LOSS:
         yield (
-            f"the model loses {loss:.0%} of what it solves when the request is reworded"
-            + (", which chance could explain." if chance else ".")
+            f"the model loses {loss:.0%} of what it solves when {when} {counts}"
+            + (", which chance could explain." if _chance_explains(suite) else ".")
         )
+    elif suite.verdict == "fail":
+        yield f"the model solves as much in total when {when} {counts}, but not in every figure."
+    else:
+        yield f"the model keeps what it solves when {when} {counts}."
     if suite.n_missing:
         verb = "variant was" if suite.n_missing == 1 else "variants were"
         yield f"{suite.n_missing} {verb} not measured."
     # The line below the figures says what the interval of a single task covers.
     if suite.n_tasks > 1 and suite.ci95 is not None and suite.ci95[1] - suite.ci95[0] > _WIDE:
         yield f"{suite.n_tasks} tasks are too few to say how much other tasks would lose."
+
+
+def _chance_explains(suite: SuiteRecord) -> bool:
+    """Return whether neither the gate, nor the drop, nor the test of AUC-E excludes chance."""
+    drop = suite.drop.ci95 if suite.drop is not None else None
+    if suite.verdict == "fail" or (drop is not None and drop[0] > 0.0):
+        return False
+    return suite.p_adjusted is not None and suite.p_adjusted >= _SIGNIFICANT
