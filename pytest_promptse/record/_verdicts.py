@@ -5,6 +5,8 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_promptse.scoring._metrics import METRICS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -21,16 +23,9 @@ _MOST = 4
 _NO_GATE = 2
 # The settings that give a suite a gate, as `Settings` names them.
 _THRESHOLDS = (
-    "min_auc_e",
     "min_elasticity",
     "min_task_auc_e",
-    "max_excess",
-    "max_drop",
-    "max_squared_sensitivity",
-    "min_robust_pass",
-    "max_shortfall",
-    "max_flips",
-    "min_odds_ratio",
+    *(metric.option for metric in METRICS if metric.option is not None),
 )
 NOT_DECIDED, NO_GATE = "not decided", "no gate"
 """The result of `verdict_word` for a suite without a verdict."""

@@ -19,7 +19,8 @@ from pytest_promptse.store._run_log import OutcomeRow
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pytest_promptse.scoring._gate import Direction, Gate
+    from pytest_promptse.scoring._gate import Gate
+    from pytest_promptse.scoring._metrics import Direction
     from pytest_promptse.scoring._scores import Estimate, Interval, SuiteScore
     from pytest_promptse.store._run_log import GatePlanRow, RunLog, SuiteKey, SuiteRow
 

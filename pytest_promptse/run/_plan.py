@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_promptse.errors import TaskError, VariantError
 from pytest_promptse.models._base import Decoding, completion_key, derive_seed
 from pytest_promptse.sampling._job import Job
+from pytest_promptse.scoring._metrics import METRICS
 from pytest_promptse.scoring._sequential import planned_looks
 from pytest_promptse.store._run_log import GatePlanRow, GateRow, SuiteKey, SuiteRow
 from pytest_promptse.variants._variant import text_hash
@@ -233,19 +234,11 @@ class Suite:
             for distance in chosen.distances
         )
         whole = [PlannedGate(name="auc-e", threshold=chosen.min_auc_e, distances=chosen.distances)]
-        further = {
-            "excess": chosen.max_excess,
-            "drop": chosen.max_drop,
-            "squared-sensitivity": chosen.max_squared_sensitivity,
-            "robust-pass": chosen.min_robust_pass,
-            "shortfall": chosen.max_shortfall,
-            "flips": chosen.max_flips,
-            "odds-ratio": chosen.min_odds_ratio,
-        }
         whole += [
-            PlannedGate(name=name, threshold=threshold, distances=chosen.distances)
-            for name, threshold in further.items()
-            if threshold is not None
+            PlannedGate(name=metric.gate, threshold=threshold, distances=chosen.distances)
+            for metric in METRICS
+            if metric.name != "auc_e" and metric.option is not None
+            if (threshold := getattr(chosen, metric.option)) is not None
         ]
         return (*per_task, *per_distance, *whole)
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pytest_promptse.scoring._intervals import share_interval
-from pytest_promptse.scoring._metrics import metric_label
+from pytest_promptse.scoring._metrics import Direction, metric_label
 
 if TYPE_CHECKING:
     from pytest_promptse.scoring._scores import Interval
 
 Verdict: TypeAlias = Literal["pass", "fail", "inconclusive"]
 GateKind: TypeAlias = Literal["point", "confident"]
-Direction: TypeAlias = Literal["at least", "at most"]
 
 _LARGE = 1000.0
 

@@ -1,30 +1,72 @@
-"""The names of metrics in messages and reports."""
+"""The metrics of a suite that gates decide: their names, directions and options."""
 
 from __future__ import annotations
 
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+Direction: TypeAlias = Literal["at least", "at most"]
 
-_LABELS: Mapping[str, str] = MappingProxyType(
-    {
-        "auc_e": "AUC-E",
-        "pass_at_1": "pass@1",
-        "excess": "excess sensitivity",
-        "drop": "drop",
-        "squared_sensitivity": "squared sensitivity",
-        "robust_pass": "robust pass@1",
-        "shortfall": "shortfall of the worst tenth",
-        "flips": "share of tasks that flip",
-        "odds_ratio": "odds ratio",
-        "pass_rate": "pass rate",
-    }
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """A figure of a whole suite and the option that sets its threshold.
+
+    Attributes
+    ----------
+    name
+        The field of the record. The gate has hyphens instead of underscores.
+    label, short_label
+        The name in messages, and in columns of a table.
+    direction
+        ``"at least"`` if larger values are better.
+    option
+        The setting with the threshold of its gate, or None for a figure without a gate.
+    """
+
+    name: str
+    label: str
+    short_label: str = ""
+    direction: Direction = "at least"
+    option: str | None = None
+
+    @property
+    def gate(self) -> str:
+        """The name of the gate in item ids, such as ``robust-pass``."""
+        return self.name.replace("_", "-")
+
+
+METRICS = (
+    Metric(name="auc_e", label="AUC-E", option="min_auc_e"),
+    Metric(name="pass_at_1", label="pass@1"),
+    Metric(
+        name="excess",
+        label="excess sensitivity",
+        short_label="excess",
+        direction="at most",
+        option="max_excess",
+    ),
+    Metric(name="drop", label="drop", direction="at most", option="max_drop"),
+    Metric(
+        name="squared_sensitivity",
+        label="squared sensitivity",
+        short_label="squared",
+        direction="at most",
+        option="max_squared_sensitivity",
+    ),
+    Metric(name="robust_pass", label="robust pass@1", option="min_robust_pass"),
+    Metric(
+        name="shortfall",
+        label="shortfall of the worst tenth",
+        direction="at most",
+        option="max_shortfall",
+    ),
+    Metric(name="flips", label="share of tasks that flip", direction="at most", option="max_flips"),
+    Metric(name="odds_ratio", label="odds ratio", option="min_odds_ratio"),
+    Metric(name="pass_rate", label="pass rate"),
 )
-_SHORT_LABELS: Mapping[str, str] = MappingProxyType(
-    {"excess": "excess", "squared_sensitivity": "squared"}
-)
+"""Every metric in the order of gates and reports. Elasticities by distance are not among them."""
+_BY_NAME = {metric.name: metric for metric in METRICS}
 
 
 def metric_label(metric: str, distance: float | None = None, *, short: bool = False) -> str:
@@ -42,7 +84,7 @@ def metric_label(metric: str, distance: float | None = None, *, short: bool = Fa
     """
     if distance is not None:
         return f"E({distance:g})"
-    key = metric.replace("-", "_")
-    if short and key in _SHORT_LABELS:
-        return _SHORT_LABELS[key]
-    return _LABELS.get(key, metric)
+    entry = _BY_NAME.get(metric.replace("-", "_"))
+    if entry is None:
+        return metric
+    return entry.short_label or entry.label if short else entry.label

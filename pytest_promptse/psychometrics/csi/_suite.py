@@ -64,7 +64,8 @@ if TYPE_CHECKING:
     from pytest_promptse.psychometrics.csi._labels import BatchLabels
     from pytest_promptse.psychometrics.csi._scoring import CsiEstimate
     from pytest_promptse.sampling._job import Job
-    from pytest_promptse.scoring._gate import Direction, Gate
+    from pytest_promptse.scoring._gate import Gate
+    from pytest_promptse.scoring._metrics import Direction
 
 __all__ = ["CsiSettings", "CsiSuite", "plan_csi"]
 

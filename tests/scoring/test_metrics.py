@@ -1,0 +1,33 @@
+"""The table of metrics, and what follows from it."""
+
+from __future__ import annotations
+
+import pytest
+from planned_suites import plan
+
+from pytest_promptse.config._options import OPTIONS
+from pytest_promptse.scoring._metrics import METRICS, metric_label
+
+GATED = [metric for metric in METRICS if metric.option is not None]
+
+
+@pytest.mark.parametrize("metric", GATED, ids=lambda metric: metric.name)
+def test_every_option_of_the_table_exists_and_plans_the_gate_of_its_metric(metric):
+    assert OPTIONS[metric.option].marker
+    suite = plan(["inc"], distances="0.3", **{metric.option: 0.5})
+    thresholds = {gate.name: gate.threshold for gate in suite.gates}
+    assert thresholds[metric.gate] == 0.5
+
+
+@pytest.mark.parametrize("metric", GATED, ids=lambda metric: metric.name)
+def test_the_option_says_which_side_is_good(metric):
+    bound = "min_" if metric.direction == "at least" else "max_"
+    assert metric.option == bound + metric.name
+
+
+def test_labels_take_names_of_gates_and_fall_back_to_the_name():
+    assert metric_label("squared-sensitivity") == "squared sensitivity"
+    assert metric_label("squared-sensitivity", short=True) == "squared"
+    assert metric_label("drop", short=True) == "drop"
+    assert metric_label("elasticity", 0.3) == "E(0.3)"
+    assert metric_label("of-another") == "of-another"
