@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from pytest_promptse.errors import NotScoredError
 from pytest_promptse.scoring._gate import judge_gate
+from pytest_promptse.scoring._metrics import metric_of
 from pytest_promptse.scoring._samples import Samples, TaskSamples
 from pytest_promptse.scoring._suite import score_suite
 from pytest_promptse.store._run_log import OutcomeRow
@@ -212,15 +213,16 @@ def _figure(planned: GatePlanRow, score: SuiteScore) -> _Figure:
                 "at most",
                 excess=score.excess,
             )
-        case "drop":
-            found: Estimate = score.drop
-            return _Figure(found.value, found.ci95, found.exact, "at most", fails_by="ci95")
-        case "squared-sensitivity" | "shortfall" | "flips":
-            found = getattr(score, planned.name.replace("-", "_"))
-            return _Figure(found.value, found.ci95, found.exact, "at most")
-        case "robust-pass" | "odds-ratio":
-            found = getattr(score, planned.name.replace("-", "_"))
-            return _Figure(found.value, found.ci95, found.exact)
+    metric = metric_of(planned.name)
+    if metric is not None:
+        estimate: Estimate = getattr(score, metric.name)
+        return _Figure(
+            estimate.value,
+            estimate.ci95,
+            estimate.exact,
+            metric.direction,
+            fails_by=metric.fails_by,
+        )
     [distance] = planned.distances
     ci95, exact = score.elasticity_ci95[distance], score.elasticity_exact[distance]
     null = score.elasticity_null[distance]

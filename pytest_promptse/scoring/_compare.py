@@ -25,7 +25,7 @@ from pytest_promptse.scoring._intervals import (
     shifted_interval,
     task_values,
 )
-from pytest_promptse.scoring._metrics import metric_label
+from pytest_promptse.scoring._metrics import METRICS, metric_label
 from pytest_promptse.scoring._noise_floor import light_null_gap
 from pytest_promptse.scoring._pairing import Pairs
 from pytest_promptse.scoring._robustness import drop, squared_sensitivity
@@ -46,7 +46,7 @@ _ORIGINAL = 0.0
 Metric: TypeAlias = Literal[
     "auc_e", "elasticity", "pass_at_1", "excess", "squared_sensitivity", "drop"
 ]
-_LESS_IS_BETTER: tuple[Metric, ...] = ("excess", "squared_sensitivity", "drop")
+_LESS_IS_BETTER = {metric.name for metric in METRICS if metric.direction == "at most"}
 # Figures that are computed from pass rates, not from scores.
 _OF_PASS_RATES: tuple[Metric, ...] = ("squared_sensitivity", "drop")
 # Figures whose expectation depends on the number of samples per prompt.

@@ -22,6 +22,8 @@ class Metric:
         ``"at least"`` if larger values are better.
     option
         The setting with the threshold of its gate, or None for a figure without a gate.
+    fails_by
+        The intervals by which its gate fails, as in `judge_gate`.
     """
 
     name: str
@@ -29,6 +31,7 @@ class Metric:
     short_label: str = ""
     direction: Direction = "at least"
     option: str | None = None
+    fails_by: Literal["both", "ci95"] = "both"
 
     @property
     def gate(self) -> str:
@@ -46,7 +49,7 @@ METRICS = (
         direction="at most",
         option="max_excess",
     ),
-    Metric(name="drop", label="drop", direction="at most", option="max_drop"),
+    Metric(name="drop", label="drop", direction="at most", option="max_drop", fails_by="ci95"),
     Metric(
         name="squared_sensitivity",
         label="squared sensitivity",
@@ -69,6 +72,11 @@ METRICS = (
 _BY_NAME = {metric.name: metric for metric in METRICS}
 
 
+def metric_of(name: str) -> Metric | None:
+    """Return the metric with the name of a record's field or of a gate, or None if none has it."""
+    return _BY_NAME.get(name.replace("-", "_"))
+
+
 def metric_label(metric: str, distance: float | None = None, *, short: bool = False) -> str:
     """Return the name of a metric, such as ``AUC-E``, ``pass@1`` or ``E(0.3)``.
 
@@ -84,7 +92,7 @@ def metric_label(metric: str, distance: float | None = None, *, short: bool = Fa
     """
     if distance is not None:
         return f"E({distance:g})"
-    entry = _BY_NAME.get(metric.replace("-", "_"))
+    entry = metric_of(metric)
     if entry is None:
         return metric
     return entry.short_label or entry.label if short else entry.label
