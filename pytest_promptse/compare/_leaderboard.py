@@ -9,8 +9,8 @@ import numpy as np
 from scipy import stats
 
 from pytest_promptse.scoring._compare import task_curve
-from pytest_promptse.scoring._groups import adjusted
 from pytest_promptse.scoring._intervals import SIGNED, UNIT, generator, mean_interval, task_values
+from pytest_promptse.scoring._multiplicity import benjamini_hochberg
 from pytest_promptse.scoring._odds_ratio import count, estimate
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def changes_of(
             p_value=p,
             p_adjusted=q,
         )
-        for (row, task, was), p, q in zip(rows, p_values, adjusted(p_values), strict=True)
+        for (row, task, was), p, q in zip(rows, p_values, benjamini_hochberg(p_values), strict=True)
     ]
     return sorted(changes, key=_size, reverse=True)
 
@@ -316,15 +316,11 @@ def _wilcoxon(gaps: Floats) -> float | None:
 
 def _tested(leaderboard: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
     """Adjust the p-values over all entries and both figures."""
-    raw = [p for s in leaderboard for p in (s.gap_pass_p, s.gap_auc_p) if p is not None]
-    together = iter(adjusted(raw))
+    together = iter(
+        benjamini_hochberg([p for row in leaderboard for p in (row.gap_pass_p, row.gap_auc_p)])
+    )
     return [
-        replace(
-            row,
-            gap_pass_p=None if row.gap_pass_p is None else next(together),
-            gap_auc_p=None if row.gap_auc_p is None else next(together),
-        )
-        for row in leaderboard
+        replace(row, gap_pass_p=next(together), gap_auc_p=next(together)) for row in leaderboard
     ]
 
 

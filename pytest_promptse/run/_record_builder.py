@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
-from scipy.stats import false_discovery_control
 
 from pytest_promptse import __version__
 from pytest_promptse.errors import NotScoredError
@@ -54,6 +53,7 @@ from pytest_promptse.run._subgroups import (
 )
 from pytest_promptse.scoring._copies import PromptAnswers, count_answers
 from pytest_promptse.scoring._gate import pass_rate_limits
+from pytest_promptse.scoring._multiplicity import benjamini_hochberg
 from pytest_promptse.scoring._robustness import task_robustness
 from pytest_promptse.scoring._scores import Estimate
 from pytest_promptse.store._run_log import (
@@ -431,12 +431,8 @@ def _with_answers(suite: SuiteRecord, answered: list[PromptAnswers]) -> SuiteRec
 
 def _adjust_p_values(suites: list[SuiteRecord]) -> list[SuiteRecord]:
     """Fill in the p-values adjusted over all suites of the run (Benjamini and Hochberg)."""
-    known = [suite.p_value for suite in suites if suite.p_value is not None]
-    adjusted = iter(false_discovery_control(known) if known else ())
-    return [
-        suite if suite.p_value is None else replace(suite, p_adjusted=float(next(adjusted)))
-        for suite in suites
-    ]
+    adjusted = benjamini_hochberg([suite.p_value for suite in suites])
+    return [replace(suite, p_adjusted=p) for suite, p in zip(suites, adjusted, strict=True)]
 
 
 def _templates(run_log: RunLog) -> list[TemplateRecord]:

@@ -10,7 +10,6 @@ from sys import intern
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import false_discovery_control
 
 from pytest_promptse.record._schema import (
     BinRecord,
@@ -21,6 +20,7 @@ from pytest_promptse.record._schema import (
 from pytest_promptse.scoring._calibration import calibration_by_group, confidence
 from pytest_promptse.scoring._intervals import generator
 from pytest_promptse.scoring._label_shuffling import LabelledVariant, label_p_values
+from pytest_promptse.scoring._multiplicity import benjamini_hochberg
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -158,7 +158,7 @@ def compare_subgroups(
         for key, own in by_trait.items()
     }
     p_values = [found[trait, distance][value] for trait, value, distance in by_subgroup]
-    adjusted = false_discovery_control(p_values) if p_values else ()
+    adjusted = benjamini_hochberg(p_values)
     return SubgroupsRecord(
         model=model,
         template=template,
@@ -171,7 +171,7 @@ def compare_subgroups(
                 n_without_cue=without_cue[trait, value, distance],
                 change=float(np.mean([_change(row, originals) for row in own])),
                 p_value=p,
-                p_adjusted=float(q),
+                p_adjusted=q,
             )
             for ((trait, value, distance), own), p, q in zip(
                 by_subgroup.items(), p_values, adjusted, strict=True

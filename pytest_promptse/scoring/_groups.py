@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import stats
 
+from pytest_promptse.scoring._multiplicity import benjamini_hochberg
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -141,20 +143,12 @@ def kolmogorov_smirnov(groups: Mapping[str, Floats]) -> list[Pairwise]:
     return _adjusted("Kolmogorov-Smirnov", groups, found)
 
 
-def adjusted(p_values: Sequence[float]) -> list[float]:
-    """Adjust p-values by the method of Benjamini and Hochberg.
-
-    The order is kept.
-    """
-    return [float(q) for q in stats.false_discovery_control(p_values)] if len(p_values) else []
-
-
 def _adjusted(
     test: str,
     groups: Mapping[str, Floats],
     found: Sequence[tuple[str, str, float, float, float]],
 ) -> list[Pairwise]:
-    together = adjusted([p for *_, p, _ in found])
+    together = benjamini_hochberg([p for *_, p, _ in found])
     return [
         Pairwise(
             test=test,

@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import hypergeom
+from scipy.special import betaln
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,7 +94,11 @@ def _null(m_p: int, m_v: int, passed: int) -> tuple[Floats, Floats]:
         raise ValueError(f"{passed} of {m_p + m_v} samples cannot have passed")
     first = np.arange(max(0, passed - m_v), min(m_p, passed) + 1)
     gaps = np.abs(first / m_p - (passed - first) / m_v)
-    probabilities = hypergeom.pmf(first, m_p + m_v, passed, m_p)
+    # The hypergeometric distribution, up to a factor.
+    logs = -betaln(first + 1, m_p - first + 1) - betaln(
+        passed - first + 1, m_v - passed + first + 1
+    )
+    probabilities = np.exp(logs - logs.max())
     return gaps, probabilities / probabilities.sum()
 
 

@@ -15,10 +15,10 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
-from scipy.stats import permutation_test
 
 from pytest_promptse.scoring._compare import compare_runs, task_curve
 from pytest_promptse.scoring._intervals import generator, task_values
+from pytest_promptse.scoring._multiplicity import holm
 from pytest_promptse.scoring._pairing import shared
 
 if TYPE_CHECKING:
@@ -168,16 +168,6 @@ def rank(
     )
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted by Holm's step-down method, in their original order."""
-    adjusted = [1.0] * len(p_values)
-    highest = 0.0
-    for place, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
-        highest = max(highest, (len(p_values) - place) * p_values[index])
-        adjusted[index] = min(1.0, highest)
-    return adjusted
-
-
 def pareto(points: Sequence[Sequence[float]]) -> list[bool]:
     """Return for each of `points` whether no other dominates it. Larger coordinates are better."""
     table = np.asarray(points, dtype=np.float64)
@@ -220,6 +210,8 @@ def _p_value(ours: Floats | None, theirs: Floats | None, *, flips: int, seed: in
     gaps = np.round(ours - theirs, 12)
     if not gaps.any():
         return 1.0
+    from scipy.stats import permutation_test  # noqa: PLC0415 - scipy.stats takes its time
+
     found = permutation_test(
         (gaps,),
         lambda x, axis: np.round(x.mean(axis=axis), 12),
@@ -233,10 +225,9 @@ def _p_value(ours: Floats | None, theirs: Floats | None, *, flips: int, seed: in
 
 
 def _adjusted(found: Sequence[Difference]) -> tuple[Difference, ...]:
-    known = [one for one in found if one.p_value is not None]
-    adjusted = iter(holm([one.p_value for one in known if one.p_value is not None]))
+    adjusted = holm([difference.p_value for difference in found])
     return tuple(
-        one if one.p_value is None else replace(one, p_adjusted=next(adjusted)) for one in found
+        replace(difference, p_adjusted=p) for difference, p in zip(found, adjusted, strict=True)
     )
 
 

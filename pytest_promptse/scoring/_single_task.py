@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import binomtest
 
 from pytest_promptse.scoring._elasticity import area_weights, auc_e
 from pytest_promptse.scoring._intervals import (
@@ -21,6 +20,7 @@ from pytest_promptse.scoring._intervals import (
     resampled_pass_rates,
     resampled_softexec,
     shifted_interval,
+    wilson_interval,
 )
 from pytest_promptse.scoring._robustness import (
     drop,
@@ -147,11 +147,8 @@ def single_task_intervals(
             columns[d] = own
             full_draws[d] = 1.0 - loss(scores[:, [0, *own]])
             light_draws[d] = 1.0 - light_loss(rates[:, [0, *own]])
-    wilson = binomtest(original.passes, sizes[0]).proportion_ci(
-        confidence_level=1.0 - 0.05 / plan.looks, method="wilson"
-    )
     return SingleTaskIntervals(
-        pass_at_1=(float(wilson.low), float(wilson.high)),
+        pass_at_1=wilson_interval(original.passes, sizes[0], looks=plan.looks),
         distances=plan.distances,
         looks=plan.looks,
         full_draws=full_draws,

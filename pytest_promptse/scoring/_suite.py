@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.stats import false_discovery_control
 
 from pytest_promptse.scoring._causes import mean_split
 from pytest_promptse.scoring._elasticity import area_weights, uses_trapezoid
@@ -26,6 +25,7 @@ from pytest_promptse.scoring._finite_population import (
 )
 from pytest_promptse.scoring._intervals import unseen_share
 from pytest_promptse.scoring._length_control import length_control, single_task_length_control
+from pytest_promptse.scoring._multiplicity import benjamini_hochberg
 from pytest_promptse.scoring._noise_floor import p_value
 from pytest_promptse.scoring._robustness import subset_size
 from pytest_promptse.scoring._scores import (
@@ -303,8 +303,8 @@ def _check_ids(ids: Sequence[str]) -> None:
 def _adjusted(scores: list[TaskScore]) -> list[TaskScore]:
     """Fill in the p-values adjusted over all variants, and over all tasks."""
     variants = [v for s in scores for group in s.variants.values() for v in group]
-    adjusted = iter(_benjamini_hochberg([v.p_value for v in variants]))
-    tasks = _benjamini_hochberg([s.p_value for s in scores])
+    adjusted = iter(benjamini_hochberg([v.p_value for v in variants]))
+    tasks = benjamini_hochberg([s.p_value for s in scores])
     return [
         replace(
             score,
@@ -316,12 +316,6 @@ def _adjusted(scores: list[TaskScore]) -> list[TaskScore]:
         )
         for score, p in zip(scores, tasks, strict=True)
     ]
-
-
-def _benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
-    known = [p for p in p_values if p is not None]
-    adjusted = iter(false_discovery_control(known) if known else ())
-    return [None if p is None else float(next(adjusted)) for p in p_values]
 
 
 def _figures(

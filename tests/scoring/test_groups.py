@@ -5,7 +5,6 @@ import pytest
 from scipy.stats import chi2
 
 from pytest_promptse.scoring._groups import (
-    adjusted,
     kolmogorov_smirnov,
     kruskal,
     mann_whitney,
@@ -46,13 +45,6 @@ def test_kolmogorov_smirnov_of_a_worked_example():
     # After 3 all of the low group and none of the high one is passed: D = 1. As above, 2 of 20.
     [found] = kolmogorov_smirnov({"low": LOW, "high": HIGH})
     assert (found.statistic, found.effect, found.p_value) == pytest.approx((1.0, 1.0, 0.1))
-
-
-def test_benjamini_and_hochberg_of_a_worked_example():
-    # Sorted 0.01, 0.03, 0.04 times 3/1, 3/2, 3/3: 0.03, 0.045, 0.04; from the end, none may exceed
-    # the next: 0.03, 0.04, 0.04.
-    assert adjusted([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.04, 0.04])
-    assert adjusted([]) == []
 
 
 def test_pairs_are_adjusted_together():

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_promptse.scoring._pairing import RecordedPrompt, RecordedTask
-from pytest_promptse.scoring._ranking import holm, pareto, rank
+from pytest_promptse.scoring._ranking import pareto, rank
 
 DISTANCES = (0.1, 0.2, 0.3)
 
@@ -117,22 +117,6 @@ def test_a_price_takes_part_where_all_have_one():
     prices = {"dear": 3.0, "cheap": 1.0}
     assert [one.pareto for one in ranking(runs, prices).ranked] == [True, True]
     assert [one.pareto for one in ranking(runs, {**prices, "cheap": None}).ranked] == [True, False]
-
-
-PS = st.lists(st.floats(0, 1), min_size=1, max_size=8)
-
-
-@given(PS)
-def test_holm_never_makes_a_p_value_smaller_and_keeps_their_order(p_values):
-    adjusted = holm(p_values)
-    assert all(p <= q <= 1 for p, q in zip(p_values, adjusted, strict=True))
-    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
-    assert [adjusted[i] for i in order] == sorted(adjusted)
-    assert min(adjusted) == pytest.approx(min(1.0, min(p_values) * len(p_values)))
-
-
-def test_holm_by_hand():
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
 
 
 POINTS = st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=1, max_size=6)

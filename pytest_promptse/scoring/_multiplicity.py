@@ -1,0 +1,57 @@
+"""P-values adjusted for the number of tests.
+
+`scipy.stats` has the method of Benjamini and Hochberg too, but its import takes as long as all else
+that a run of one item loads.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pytest_promptse.scoring._samples import Floats
+
+P = TypeVar("P", float, float | None)
+
+
+def benjamini_hochberg(p_values: Sequence[P]) -> list[P]:
+    """Return p-values adjusted for the false discovery rate, in their order.
+
+    A test without a p-value, None, is no test. Source: Benjamini and Hochberg, Journal of the Royal
+    Statistical Society B 57, 1995.
+    """
+    return _adjusted(p_values, _step_up)
+
+
+def holm(p_values: Sequence[P]) -> list[P]:
+    """Return p-values adjusted for the family-wise error, in their order.
+
+    A test without a p-value, None, is no test. Source: Holm, Scandinavian Journal of Statistics 6,
+    1979.
+    """
+    return _adjusted(p_values, _step_down)
+
+
+def _step_up(rising: Floats) -> Floats:
+    n = rising.size
+    scaled = rising * n / np.arange(1, n + 1)
+    return np.asarray(np.minimum.accumulate(scaled[::-1])[::-1])
+
+
+def _step_down(rising: Floats) -> Floats:
+    n = rising.size
+    return np.asarray(np.maximum.accumulate(rising * np.arange(n, 0, -1)))
+
+
+def _adjusted(p_values: Sequence[P], adjust: Callable[[Floats], Floats]) -> list[P]:
+    values = np.array(p_values, dtype=np.float64)  # None becomes NaN
+    tested = np.flatnonzero(~np.isnan(values))
+    rising = tested[np.argsort(values[tested], kind="stable")]
+    adjusted = list(p_values)
+    for place, value in zip(rising, np.minimum(adjust(values[rising]), 1.0), strict=True):
+        adjusted[place] = float(value)
+    return adjusted
