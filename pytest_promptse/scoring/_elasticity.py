@@ -17,7 +17,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.integrate import simpson, trapezoid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,9 +88,9 @@ def area_weights(distances: Sequence[float]) -> Floats:
         raise ValueError(f"distances {list(distances)} must increase without repeats")
     if x.size == 1:
         return np.ones(1)
-    areas = np.asarray(simpson(np.eye(x.size), x=x, axis=0), dtype=np.float64)
+    areas = _simpson(x)
     if (areas < 0.0).any():
-        areas = np.asarray(trapezoid(np.eye(x.size), x=x, axis=0), dtype=np.float64)
+        areas = _trapezoid(x)
     return np.asarray(areas / (x[-1] - x[0]))
 
 
@@ -101,7 +100,26 @@ def uses_trapezoid(distances: Sequence[float]) -> bool:
     True if Simpson's rule would give some distance a negative weight.
     """
     x = np.asarray(distances, dtype=np.float64)
-    return x.size > 1 and bool((simpson(np.eye(x.size), x=x, axis=0) < 0.0).any())
+    return x.size > 1 and bool((_simpson(x) < 0.0).any())
+
+
+def _simpson(x: Floats) -> Floats:
+    """Return the weights of Simpson's rule for increasing points, shape (n points,), n >= 2."""
+    if x.size == 2:  # noqa: PLR2004 - a line
+        return _trapezoid(x)
+    if x.size > 3:  # noqa: PLR2004 - more than one parabola
+        from scipy.integrate import simpson  # noqa: PLC0415 - takes its time, and most have three
+
+        return np.asarray(simpson(np.eye(x.size), x=x, axis=0), dtype=np.float64)
+    first, second = np.diff(x)
+    both = first + second
+    shares = np.array([2.0 - second / first, both**2 / (first * second), 2.0 - first / second])
+    return np.asarray(shares * both / 6.0, dtype=np.float64)
+
+
+def _trapezoid(x: Floats) -> Floats:
+    gaps = np.diff(x)
+    return np.asarray((np.append(gaps, 0.0) + np.append(0.0, gaps)) / 2.0)
 
 
 def auc_e(curve: ArrayLike, distances: Sequence[float]) -> Floats:

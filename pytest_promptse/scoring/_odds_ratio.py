@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import expit, ndtri, stdtrit
 
 from pytest_promptse.scoring._scores import Estimate
@@ -235,6 +234,8 @@ def _variances(counts: Counts, free: int) -> Floats:
         return _laplace(counts, spreads, effects)[0]
 
     start = np.full(free, _START)
+    from scipy.optimize import minimize  # noqa: PLC0415 - takes its time
+
     found = minimize(
         objective,
         start,

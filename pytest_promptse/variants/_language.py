@@ -120,6 +120,14 @@ def language_of(sentence: str) -> str | None:
     return "en" if "en" in best else best[0]
 
 
+def has_script_of(code: str, text: str) -> bool:
+    """Return whether `text` has a character of the script in which a language is written.
+
+    Every text may have words of a language in the Latin script.
+    """
+    return code not in _SCRIPTS or _SCRIPTS[code].search(text) is not None
+
+
 def main_language(sentences: Iterable[str]) -> str:
     """Return the language of most of the words of `sentences`, or English if none is detected.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import chain, product
@@ -17,11 +18,11 @@ from pytest_promptse.variants._coherence import FACTS_OF_PROMPTS, KINDS, Coheren
 from pytest_promptse.variants._introductions import FOLDER as INTRODUCTIONS
 from pytest_promptse.variants._introductions import KINDS as INTRODUCTION_KINDS
 from pytest_promptse.variants._introductions import read_introductions
-from pytest_promptse.variants._language import NAMES
+from pytest_promptse.variants._language import NAMES, has_script_of
 from pytest_promptse.variants._lint import Lint
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from pytest_promptse.variants._introductions import Introduction, Introductions
@@ -377,8 +378,10 @@ class Library:
         """Return the emotions and traits that contradict what a prompt says about its writer."""
         names = {*self.emotions, *chain.from_iterable(self.traits.values())}
         refused: set[str] = set()
-        for language in self.languages.values():
-            refused |= names & language.coherence.opponents_of_prompt(prompt, names)
+        for code in self.languages:
+            if has_script_of(code, prompt):
+                coherence = self.languages[code].coherence
+                refused |= names & coherence.opponents_of_prompt(prompt, names)
         return frozenset(refused)
 
     def weights(self, prompt: str) -> dict[str, float]:
@@ -463,7 +466,7 @@ def _load(extra: Path | None) -> Library:  # noqa: C901 - one loop for each file
     levels: dict[float, Level] = {}
     contexts: dict[str, Context] = {}
     instruction: dict[str, str] = {}
-    languages: dict[str, _Draft] = {}
+    languages: dict[str, list[_LanguageFolder]] = {}
     for folder in folders:
         for name, entry in _entries(folder / "emotions.yaml"):
             emotions[name] = _emotion(name, entry)
@@ -479,18 +482,24 @@ def _load(extra: Path | None) -> Library:  # noqa: C901 - one loop for each file
         for name, entry in _entries(folder / "rewriting.yaml"):
             instruction[name] = entry.text(name)
         for inner in sorted(path for path in folder.iterdir() if _is_language(path)):
-            draft = languages.setdefault(inner.name, _Draft(inner.name))
-            _read_language(inner, draft, _personalities(traits), check=folder is extra)
+            languages.setdefault(inner.name, []).append(
+                _LanguageFolder(
+                    path=inner, personalities=_personalities(traits), is_users=folder is extra
+                )
+            )
     writers = {*emotions, *(slug for dimension in traits.values() for slug in dimension)}
-    return Library(
+    library = Library(
         emotions=emotions,
         traits=traits,
         levels=tuple(levels[distance] for distance in sorted(levels)),
         contexts=contexts,
-        languages={code: _language(draft, writers) for code, draft in languages.items()},
+        languages=_Languages(languages, writers),
         instruction=instruction,
         digest=_digest(extra) if extra else "",
     )
+    if extra is not None:  # an error in a user's folder is reported whatever the prompts' language
+        list(library.languages.values())
+    return library
 
 
 def _is_language(path: Path) -> bool:
@@ -623,12 +632,48 @@ def _context(name: str, entry: YamlNode) -> Context:
 # -- reading a language ----------------------------------------------------------------------------
 
 
-def _read_language(
-    folder: Path, draft: _Draft, personalities: tuple[str, ...], *, check: bool
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class _LanguageFolder:
+    """A folder with texts in one language. ``personalities`` are the slugs of all personas."""
+
+    path: Path
+    personalities: tuple[str, ...]
+    is_users: bool
+
+
+class _Languages(Mapping[str, "Language"]):
+    """The languages of a library by ISO code, each read from its folders when it is first used.
+
+    ``writers`` are the facts that emotions and traits assert.
+    """
+
+    def __init__(
+        self, folders: Mapping[str, Sequence[_LanguageFolder]], writers: Iterable[str]
+    ) -> None:
+        self._folders = folders
+        self._writers = frozenset(writers)
+        self._read: dict[str, Language] = {}
+
+    def __getitem__(self, code: str) -> Language:
+        if code not in self._read:
+            draft = _Draft(code)
+            for folder in self._folders[code]:
+                _read_language(folder, draft)
+            self._read[code] = _language(draft, self._writers)
+        return self._read[code]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._folders)
+
+    def __len__(self) -> int:
+        return len(self._folders)
+
+
+def _read_language(source: _LanguageFolder, draft: _Draft) -> None:
+    folder = source.path
     if (path := folder / "language.yaml").is_file():
-        _read_marks(_open(path), path.name, draft)
-    lint = draft.lint if check else None
+        _read_marks(_open(path), path.name, draft, check=source.is_users)
+    lint = draft.lint if source.is_users else None
     # Introductions are written as a whole and have none of a user's sentences.
     composed = set[str]()
     for name, entry in _entries(folder / "emotions.yaml"):
@@ -650,7 +695,11 @@ def _read_language(
     }
     for path in sorted((folder / INTRODUCTIONS).glob("*.yaml")):
         draft.introductions |= read_introductions(
-            _open(path), name=path.name, emotion=path.stem, personalities=personalities, lint=lint
+            _open(path),
+            name=path.name,
+            emotion=path.stem,
+            personalities=source.personalities,
+            lint=lint,
         )
     for name, entry in _entries(folder / "requests.yaml", tuple(_REQUEST_FIELDS)):
         kind = _REQUEST_FIELDS[name]
@@ -665,11 +714,11 @@ def _clauses_of(slug: str) -> tuple[str, str]:
     return role, collaboration
 
 
-def _read_marks(entry: YamlNode, name: str, draft: _Draft) -> None:
+def _read_marks(entry: YamlNode, name: str, draft: _Draft, *, check: bool) -> None:
     """Read a ``language.yaml``. One in a user's folder may have only some of the fields.
 
     `name` is that of the file, for error messages. The values are added to `draft`. The first file
-    must have all required fields.
+    must have all required fields. Each pattern is compiled alone, too, to `check` it.
     """
     needed = ("blank", "stop", "words_each", "forbidden")
     optional = ("repeatable", "facts", "prompts", *_PAIRS)
@@ -688,7 +737,7 @@ def _read_marks(entry: YamlNode, name: str, draft: _Draft) -> None:
         if section in fields:
             for fact, place in fields[section].fields(section).items():
                 before = [known[fact].pattern] if fact in known else []
-                known[fact] = _any_of(place, fact, before)
+                known[fact] = _any_of(place, fact, before, check=check)
     for section in _PAIRS:
         if section in fields:
             draft.pairs.setdefault(section, []).extend(_pairs(fields[section], section))
@@ -706,12 +755,14 @@ _PAIRS = ("clashes", "apart", "needs", "prefers")
 """The sections of ``language.yaml`` that list pairs of facts."""
 
 
-def _any_of(entry: YamlNode, fact: str, before: Sequence[str]) -> re.Pattern[str]:
+def _any_of(entry: YamlNode, fact: str, before: Sequence[str], *, check: bool) -> re.Pattern[str]:
     """Return a pattern that matches if any pattern of `entry` or `before` does.
 
-    `fact` names the patterns in error messages. Upper and lower case are equal.
+    `fact` names the patterns in error messages. Upper and lower case are equal. With `check`, an
+    invalid pattern of `entry` is an error with file and line.
     """
-    new = [_pattern(place).pattern for place in entry.items(f"the patterns of {fact!r}")]
+    places = entry.items(f"the patterns of {fact!r}")
+    new = [_pattern(place).pattern if check else place.text("a pattern") for place in places]
     return re.compile("|".join(f"(?:{each})" for each in (*before, *new)), re.IGNORECASE)
 
 
