@@ -11,7 +11,7 @@ HEAVY = {"numpy", "scipy", "rich", "msgspec", "yaml", "openai", "vllm", "ctransl
 
 @pytest.fixture
 def loaded(pytester, new_interpreter, run):
-    """Run pytest and return the top-level modules loaded and the package's own."""
+    """Run pytest. Return the top-level modules loaded, and those of the package and of SciPy."""
     pytester.makeconftest(
         """
 import json, sys
@@ -26,7 +26,7 @@ def pytest_unconfigure():
         run(*arguments)
         modules = json.loads((pytester.path / "modules.json").read_text())
         top = {name.partition(".")[0] for name in modules}
-        own = {name for name in modules if name.startswith("pytest_promptse.")}
+        own = {name for name in modules if name.startswith(("pytest_promptse.", "scipy."))}
         return top, own
 
     return names
@@ -65,3 +65,10 @@ def test_a_mark_loads_what_a_run_needs_and_no_other_model(loaded):
     top, _ = loaded("--promptse-model", "reference")
     assert {"numpy", "scipy", "rich", "msgspec"} <= top
     assert not top & {"openai", "vllm", "ctranslate2", "tokenizers"}
+
+
+@pytest.mark.usefixtures("slug")
+def test_a_run_of_one_task_loads_no_slow_part_of_scipy(loaded):
+    _, own = loaded("--promptse-model", "reference")
+    assert "scipy.special" in own
+    assert not own & {"scipy.stats", "scipy.integrate", "scipy.optimize"}
