@@ -10,7 +10,7 @@ from shown_output import first_missing, updated
 NOT_RUN = {
     "tools/setup": "makes an environment; .ci/run begins with it",
     "example_suites/quickstart": "a test of its own runs it below",
-    "example_suites/failing_gate": "tests/test_readme.py runs it and says what must agree",
+    "example_suites/failing_gate": "a test of its own runs it below",
     "tools/train_tiny.py": "trains for a quarter of an hour, with torch",
     "ct2-transformers-converter": "downloads a model of a gigabyte",
     "sphinx-build": "tests/docs/test_site.py runs it",
@@ -80,6 +80,18 @@ def test_the_quickstart_ends_green(shell, tmp_path):
     done = shell(f"pytest --promptse-model tiny example_suites/quickstart {options}", folder=ROOT)
     assert done.returncode == 0, done.stdout
     assert "296 passed" in done.stdout
+
+
+def test_the_failing_gate_prints_what_the_readme_shows(shell, tmp_path):
+    options = f"-p no:cacheprovider -o promptse_store={tmp_path}"
+    done = shell(f"pytest --promptse-model tiny example_suites/failing_gate {options}", folder=ROOT)
+    assert done.returncode == 1, done.stdout
+    [shown] = [
+        block
+        for block in blocks(ROOT / "README.md")
+        if "failing_gate" in block.text and len(block.output) > 1
+    ]
+    assert first_missing(shown.output, done.stdout) is None, done.stdout
 
 
 def test_what_is_not_run_is_there_to_run():

@@ -78,3 +78,21 @@ def test_lines_that_still_hold_stay_as_the_page_shows_them():
 def test_a_passage_that_is_like_nothing_is_left_to_a_person():
     with pytest.raises(LookupError, match="the summary"):
         updated([("$ pytest", True), ("the summary", False)], "1234567890\n")
+
+
+@pytest.mark.parametrize(
+    ("printed", "is_shown"),
+    [
+        ("test_slugify   1.00 0.53 █▄▁ 0.598* 0.46 to 0.68  17 passed in 9.81s", True),
+        ("test_slugify   1.00 0.65 █▅▁ 0.618* 0.46 to 0.68  17 passed in 2.64s", True),
+        ("test_slugify   1.00 0.13 █▄▁ 0.598* 0.46 to 0.68  17 passed in 2.64s", False),
+        ("test_slugify   1.00 0.53 █▄▁ 0.998* 0.46 to 0.68  17 passed in 2.64s", False),
+        ("test_slugify   1.00 0.53 █▄▁ 0.598 0.46 to 0.68  17 passed in 2.64s", False),
+        ("test_slugify   1.00 0.53 ███ 0.598* 0.46 to 0.68  17 passed in 2.64s", False),
+        ("test_slugify   1.00 0.53 █▄▁ 0.598* 0.46 to 0.68  16 passed in 2.64s", False),
+        ("test_slugify   1.00 0.53 █▄▁ 0.598* ?  17 passed in 2.64s", False),
+    ],
+)
+def test_a_figure_may_differ_by_one_sample_and_a_star_or_a_count_not_at_all(printed, is_shown):
+    shown = "test_slugify   1.00 0.53 █▄▁ 0.598* 0.46 to 0.68  17 passed in 2.64s"
+    assert (first_missing([shown], printed) is None) is is_shown
