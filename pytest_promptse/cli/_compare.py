@@ -40,6 +40,9 @@ def add_parser(subparsers: Subparsers) -> None:
         "--csv", type=Path, metavar="FOLDER", help="write every table as a CSV file"
     )
     compare.add_argument(
+        "--latex", type=Path, metavar="FOLDER", help="write every table for LaTeX with booktabs"
+    )
+    compare.add_argument(
         "--size",
         action="append",
         default=[],
@@ -60,31 +63,32 @@ def _compare(chosen: argparse.Namespace) -> int:
     families = _pairs(chosen.family, "--family", str)
     sizes = _pairs(chosen.size, "--size", _billions)
 
-    from pytest_promptse.compare import _csv_files, _page, _terminal  # noqa: PLC0415 - `--help` is quick
+    from pytest_promptse.compare import _page, _table_files, _terminal  # noqa: PLC0415 - `--help` is quick
     from pytest_promptse.compare._psychometrics import psychometric_sections  # noqa: PLC0415
+    from pytest_promptse.compare._sections import sections_of  # noqa: PLC0415
     from pytest_promptse.compare._study import study_of  # noqa: PLC0415
 
     if chosen.html is not None:
         _page.check_installed()
     runs = _runs(chosen.records)
     width, colours = shutil.get_terminal_size().columns, sys.stdout.isatty()
+    # Without stability suites, the records have no common tasks to compare.
     alone = () if any(run.record.suites for run in runs) else psychometric_sections(runs)
     if alone:
-        # Without stability suites, the records have no common tasks to compare.
-        title = "Psychometric suites"
-        text = _terminal.render_sections(alone, title=title, width=width, colours=colours)
+        title, sections = "Psychometric suites", list(alone)
+        text = _terminal.render_sections(sections, title=title, width=width, colours=colours)
         sys.stdout.write(text + "\n")
         if chosen.html is not None:
-            _page.write_sections(alone, chosen.html, title=title)
-        if chosen.csv is not None:
-            _csv_files.write_sections(alone, chosen.csv)
-        return 0
-    study = study_of(runs, families=families, sizes=sizes)
-    sys.stdout.write(_terminal.render(study, width=width, colours=colours) + "\n")
-    if chosen.html is not None:
-        _page.write(study, chosen.html)
-    if chosen.csv is not None:
-        _csv_files.write(study, chosen.csv)
+            _page.write_sections(sections, chosen.html, title=title)
+    else:
+        study = study_of(runs, families=families, sizes=sizes)
+        sections = sections_of(study)
+        sys.stdout.write(_terminal.render(study, width=width, colours=colours) + "\n")
+        if chosen.html is not None:
+            _page.write(study, chosen.html)
+    for form, folder in (("csv", chosen.csv), ("latex", chosen.latex)):
+        if folder is not None:
+            _table_files.write_tables(sections, folder, form=form)
     return 0
 
 

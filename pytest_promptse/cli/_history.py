@@ -44,7 +44,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 
 def _history(chosen: argparse.Namespace) -> int:
-    from pytest_promptse.compare import _csv_files, _page, _terminal  # noqa: PLC0415 - `--help` is quick
+    from pytest_promptse.compare import _page, _table_files, _terminal  # noqa: PLC0415 - `--help` is quick
     from pytest_promptse.compare._courses import ALPHA, courses_of, sections_of  # noqa: PLC0415
     from pytest_promptse.compare._history import read_history  # noqa: PLC0415
     from pytest_promptse.errors import RecordError  # noqa: PLC0415
@@ -70,7 +70,7 @@ def _history(chosen: argparse.Namespace) -> int:
     if chosen.html is not None:
         _page.write_sections(sections, chosen.html, title=title, figures=_figures(courses))
     if chosen.csv is not None:
-        _csv_files.write_sections(sections, chosen.csv)
+        _table_files.write_tables(sections, chosen.csv, form="csv")
     if chosen.json is not None:
         _write_json(courses, chosen.json)
     return 1 if any(course.has_got_worse for course in courses) else 0

@@ -41,7 +41,7 @@ def add_merge_options(merge: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KIND:PATH",
-        help="write json:PATH, html:PATH, md:PATH, csv:FOLDER or github; repeatable",
+        help="write json:PATH, html:PATH, md:PATH, csv:FOLDER, latex:PATH or github; repeatable",
     )
     merge.add_argument("--compare", metavar="NAME", help="compare with this baseline")
     merge.add_argument(

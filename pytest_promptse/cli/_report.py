@@ -31,7 +31,10 @@ def add_parser(subparsers: Subparsers) -> None:
         "targets",
         nargs="*",
         metavar="KIND:PATH",
-        help="json:PATH, html:PATH, md:PATH, csv:FOLDER or github; without one, print the summary",
+        help=(
+            "json:PATH, html:PATH, md:PATH, csv:FOLDER, latex:PATH or github; without one, print "
+            "the summary"
+        ),
     )
     report.add_argument(
         "-v", "--verbose", action="store_true", help="print every variant in the summary"

@@ -577,7 +577,8 @@ OPTIONS: Mapping[str, Option] = {
             "report",
             _option_types.reports,
             (),
-            "write a report: json:PATH, html:PATH, md:PATH, csv:FOLDER or github; repeatable",
+            "write a report: json:PATH, html:PATH, md:PATH, csv:FOLDER, latex:PATH or github; "
+            "repeatable",
             metavar="KIND:PATH",
             repeatable=True,
         ),

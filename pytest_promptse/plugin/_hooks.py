@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["candidate", "program", "task"]
 
-_REPORTS = ("json", "html", "md", "github", "csv")
+_REPORTS = ("json", "html", "md", "github", "csv", "latex")
 _PSYCHOMETRIC_SUFFIXES = tuple(
     f".{kind}.{ending}"
     for kind in ("csi", "emotionbench", "manipulation")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_promptse.record import _files, _tables
-from pytest_promptse.reports import _github, _markdown
+from pytest_promptse.reports import _github, _latex, _markdown
 from pytest_promptse.reports.html import _html
 
 if TYPE_CHECKING:
@@ -20,5 +20,6 @@ WRITERS: Mapping[str, Callable[[Record, Path], None]] = {
     "md": _markdown.write,
     "github": _github.write,
     "csv": _tables.write_csv,
+    "latex": _latex.write,
 }
 """Writer by report kind, the part of ``--promptse-report KIND:PATH`` before the colon."""

@@ -75,6 +75,17 @@ def test_every_table_is_a_csv_file_with_figures_in_full(records):
     assert float(best["auc_e_ci95_low"]) <= float(best["auc_e"]) <= float(best["auc_e_ci95_high"])
 
 
+def test_every_table_is_a_latex_file_with_what_the_terminal_shows(records, capsys):
+    assert main(["compare", "a.json", "b.json", "--latex", "out/tables"]) == 0
+    printed = capsys.readouterr().out
+    folder = records / "out" / "tables"
+    assert {"leaderboard.tex", "quadrants.tex"} <= {path.name for path in folder.iterdir()}
+    lines = (folder / "leaderboard.tex").read_text().splitlines()
+    for row in lines[lines.index(r"\midrule") + 1 : lines.index(r"\bottomrule")]:
+        for cell in row.removesuffix(r" \\").split(" & "):
+            assert cell.replace("--", "–") in printed or cell == "--"  # noqa: RUF001
+
+
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "＝1"])  # noqa: RUF001
 def test_no_cell_is_a_formula(records, name):
     tasks = {name: flat(1.0)}
@@ -107,6 +118,7 @@ def test_no_cell_is_a_formula(records, name):
             "no record holds the model 'b'; there are alpha-7b",
         ),
         (["a.json", "b.json", "--csv", "a.json"], "--csv a.json: "),
+        (["a.json", "b.json", "--latex", "a.json"], "--latex a.json: "),
     ],
 )
 def test_misuse_is_one_line_and_code_2(records, capsys, arguments, said):

@@ -1,0 +1,105 @@
+"""The ``latex`` report, and the form of every table for LaTeX: ``tabular`` with booktabs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_promptse.record._files import write_chunks
+from pytest_promptse.record._queries import series_of
+from pytest_promptse.reports._estimates import scopes
+from pytest_promptse.reports._formatting import DASH, MINUS, NOT_MEASURED, exact, short, signed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from pytest_promptse.record._schema import Record, SuiteRecord
+
+_ESCAPED = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "{": r"\{",
+        "}": r"\}",
+        **{mark: f"\\{mark}" for mark in "&%$#_"},
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        # Listed, since pdfLaTeX stops at characters that its fonts lack.
+        MINUS: "$-$",
+        DASH: "--",
+        NOT_MEASURED: "--",
+        "→": r"$\rightarrow$",
+        "↑": r"$\uparrow$",
+        "↓": r"$\downarrow$",
+        "—": "---",
+        "Δ": r"$\Delta$",
+        "χ": r"$\chi$",
+        "\N{GREEK SMALL LETTER RHO}": r"$\rho$",
+        "τ": r"$\tau$",
+        "²": r"$^2$",
+        "⁹": r"$^9$",
+        "\N{MULTIPLICATION SIGN}": r"$\times$",
+        "≥": r"$\geq$",
+        "≤": r"$\leq$",
+    }
+)
+
+
+def write(record: Record, path: Path) -> None:
+    """Write the stability suites of a record as a table and create the folder if it is missing.
+
+    Raises
+    ------
+    RecordError
+        If `path` cannot be written.
+    """
+    several = len(series_of(record)) > 1
+    distances = sorted({d for suite in record.suites for d in suite.elasticity}, key=float)
+    titles = ["suite", *(["model"] if several else []), "pass@1", *(f"E({d})" for d in distances)]
+    titles += ["AUC-E", "95 %", "noise ceiling", "excess", "drop"]
+    rows = [list(_cells(suite, distances, several=several)) for suite in record.suites]
+    n_texts = 2 if several else 1
+    text = tabular(
+        titles,
+        rows,
+        is_text=[column < n_texts for column in range(len(titles))],
+        notes=list(scopes(record.suites)),
+    )
+    write_chunks([text.encode()], path, what=f"report latex:{path}")
+
+
+def tabular(
+    titles: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    is_text: Sequence[bool],
+    notes: Sequence[str] = (),
+) -> str:
+    """Return a ``tabular`` that needs the package booktabs, with `notes` as comments above it.
+
+    Texts are escaped. Columns with ``is_text`` are set left, the others right.
+    """
+    columns = "".join("l" if one else "r" for one in is_text)
+    lines = [f"% {' '.join(note.split())}" for note in notes]
+    lines += [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _row(titles), r"\midrule"]
+    lines += [*map(_row, rows), r"\bottomrule", r"\end{tabular}"]
+    return "\n".join(lines) + "\n"
+
+
+def _cells(suite: SuiteRecord, distances: Sequence[str], *, several: bool) -> Iterator[str]:
+    yield suite.id
+    if several:
+        yield f"{suite.model}, {suite.template}" if suite.template else suite.model
+    yield exact(suite.pass_at_1)
+    yield from (exact(suite.elasticity.get(distance)) for distance in distances)
+    yield exact(suite.auc_e)
+    yield DASH.join(map(short, suite.ci95)) if suite.ci95 else NOT_MEASURED
+    yield exact(suite.auc_e_null)
+    yield signed(suite.excess)
+    yield signed(suite.drop.value if suite.drop else None)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return " & ".join(" ".join(cell.split()).translate(_ESCAPED) for cell in cells) + r" \\"
