@@ -9,27 +9,36 @@ from __future__ import annotations
 
 from argparse import SUPPRESS
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import pytest
 
 from pytest_promptse._suggestions import nearest
 from pytest_promptse.config._groups import grouped_options
 from pytest_promptse.config._options import OPTIONS, flag_of, ini_of
-from pytest_promptse.errors import NoBaselineError, RecordError, SettingsError, TaskError
+from pytest_promptse.errors import (
+    NoBaselineError,
+    RecordError,
+    SettingsError,
+    TaskError,
+    VariantError,
+)
 from pytest_promptse.plugin._fixtures import candidate, program, task
 from pytest_promptse.plugin._invocation import BAD_MARKS, given_settings, names_of
 from pytest_promptse.plugin._pytest_private import ini_names, warn_of_setting
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
     from pathlib import Path
 
     from pytest_promptse.config._options import Option
     from pytest_promptse.config._settings import Settings
+    from pytest_promptse.plugin._invocation import GivenSettings
+    from pytest_promptse.variants._library import Library
 
 __all__ = ["candidate", "program", "task"]
 
+_T = TypeVar("_T")
 _REPORTS = ("json", "html", "md", "github", "csv", "latex")
 _PSYCHOMETRIC_SUFFIXES = tuple(
     f".{kind}.{ending}"
@@ -91,6 +100,8 @@ def pytest_configure(config: pytest.Config) -> None:
             warn_of_setting(config, pytest.PytestDeprecationWarning(warning), setting)
         if given.any_given:
             _check(config, given.settings)
+            if given.settings.model:
+                _check_variants(config, given)
             if given.settings.dry_run and hasattr(config.option, "dist"):
                 # A dry run only collects. Each of xdist's workers would print the same plan.
                 # xdist reads its options after this hook.
@@ -208,7 +219,7 @@ def _check_model(config: pytest.Config, spec: str) -> None:
         try:
             split_spec(spec, also=names_of(config, "backend"))
         except SettingsError as error:
-            unread = None if name in BACKENDS else _unread_conftest(config)
+            unread = None if name in BACKENDS else _unread_conftest(config, "backend")
             if unread is None:
                 raise
             raise SettingsError(
@@ -217,13 +228,60 @@ def _check_model(config: pytest.Config, spec: str) -> None:
             ) from None
 
 
-def _unread_conftest(config: pytest.Config) -> Path | None:
-    """Return a ``conftest.py`` with a backend that pytest reads only while it collects."""
+def _unread_conftest(config: pytest.Config, kind: str) -> Path | None:
+    """Return a ``conftest.py`` with a backend or rewriter, read only while pytest collects."""
     for path in sorted(config.rootpath.glob("**/conftest.py")):
         hidden = any(part.startswith(".") for part in path.relative_to(config.rootpath).parts)
-        if not hidden and "def pytest_promptse_backend" in path.read_text("utf-8", "ignore"):
+        if not hidden and f"def pytest_promptse_{kind}" in path.read_text("utf-8", "ignore"):
             return path.relative_to(config.rootpath)
     return None
+
+
+def _check_variants(config: pytest.Config, given: GivenSettings) -> None:
+    """Raise SettingsError for a choice of variants that no task can have."""
+    settings, place_of = given.settings, given.place_of
+    names = ("distances", "emotions", "exclude_emotions", "personalities")
+    if not any(place_of(name) for name in ("library_dir", "rewriter", *names)):
+        return
+    from pytest_promptse.variants._generate import Selection
+    from pytest_promptse.variants._library import Library
+
+    folder = settings.library_dir and config.rootpath / settings.library_dir
+    library = _placed(place_of("library_dir"), lambda: Library.load(folder or None))
+    chosen = {
+        "distances": Selection(library=library, distances=settings.distances),
+        "emotions": Selection(library=library, emotions=settings.emotions),
+        "exclude_emotions": Selection(library=library, exclude_emotions=settings.exclude_emotions),
+        "personalities": Selection(library=library, personalities=settings.personalities),
+    }
+    if settings.variants_dir is not None:
+        # Frozen variants may have any distances.
+        del chosen["distances"]
+    for name, selection in chosen.items():
+        if (place := place_of(name)) is not None:
+            _placed(place, selection.check)
+    if (place := place_of("rewriter")) is not None:
+        _placed(place, lambda: _check_rewriter(config, settings.rewriter, library))
+
+
+def _check_rewriter(config: pytest.Config, spec: str, library: Library) -> None:
+    kind, _, model = spec.partition(":")
+    if config.hook.pytest_promptse_rewriter(spec=spec) is not None:
+        return
+    if kind == "llm" and model:
+        _check_model(config, model)
+    elif _unread_conftest(config, "rewriter") is None:
+        from pytest_promptse.variants._registry import rewriter_named
+
+        rewriter_named(spec, library=library, also=names_of(config, "rewriter"))
+
+
+def _placed(place: str | None, check: Callable[[], _T]) -> _T:
+    """Return what `check` returns. Its VariantError is a SettingsError that begins with `place`."""
+    try:
+        return check()
+    except VariantError as error:
+        raise SettingsError(f"{place}: {error}") from None
 
 
 def _check_report(config: pytest.Config, report: str) -> None:

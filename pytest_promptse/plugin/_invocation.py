@@ -107,6 +107,10 @@ class GivenSettings:
 
         return resolve(self._layers)
 
+    def place_of(self, name: str) -> str | None:
+        """Return where a setting was given, such as ``--promptse-seed``; None if it was not."""
+        return next((where(name) for values, where in self._layers if name in values), None)
+
     def of_suite(
         self, keywords: Mapping[str, Any], *, where: Callable[[str], str], folder: Path
     ) -> Settings:

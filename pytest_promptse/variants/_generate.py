@@ -89,6 +89,13 @@ class Selection:
     library: Library = field(default_factory=Library.load)
     within: str = ""
 
+    def check(self) -> None:
+        """Raise VariantError if nothing can be made of this selection, whatever the task."""
+        if self.per_distance < 1:
+            raise VariantError(f"{self.per_distance} variants per distance: give at least 1")
+        self.library.check_distances(self.distances)
+        _Deck(self, refused=frozenset(), parts=())
+
 
 def generate(
     task: Task,
@@ -199,16 +206,11 @@ def requests_for(
         If the selection cannot be used.
     """
     library, seed, within = selection.library, selection.seed, selection.within
-    if selection.per_distance < 1:
-        raise VariantError(f"{selection.per_distance} variants per distance: give at least 1")
-    library.check_distances(selection.distances)
+    selection.check()
     text = within + task.prompt
     deck = _Deck(
-        library,
+        selection,
         refused=library.refused_by(task.prompt),
-        emotions=selection.emotions,
-        excluded=selection.exclude_emotions,
-        personalities=selection.personalities,
         parts=(within or task.prompt, seed, source),
     )
     weights = library.weights(task.prompt)
@@ -414,14 +416,13 @@ class _Deck:
 
     def __init__(
         self,
-        library: Library,
+        selection: Selection,
         *,
         refused: frozenset[str],
-        emotions: Sequence[str] | None,
-        excluded: Sequence[str],
-        personalities: Sequence[str] | None,
         parts: tuple[str | int, ...],
     ) -> None:
+        library, emotions = selection.library, selection.emotions
+        personalities = selection.personalities
         if emotions is not None and not emotions:
             raise VariantError("no emotions to draw from; name at least one or leave them out")
         if personalities is not None and not personalities:
@@ -429,7 +430,7 @@ class _Deck:
         names = [name for name in emotions or () if not name.startswith(_NOT)]
         negated = [name.removeprefix(_NOT) for name in emotions or () if name.startswith(_NOT)]
         self._emotions = [library.emotion(e).name for e in names or sorted(library.emotions)]
-        self._excluded = {library.emotion(e).name for e in (*negated, *excluded)}
+        self._excluded = {library.emotion(e).name for e in (*negated, *selection.exclude_emotions)}
         if self._excluded.issuperset(self._emotions):
             raise VariantError("every emotion is left out; leave out fewer")
         self._excluded.update(self._if_others_are_left(refused, self._emotions))

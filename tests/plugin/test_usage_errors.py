@@ -42,13 +42,22 @@ def marked(pytester):
         (("--promptse-distances", "0.3,0.1"), "'0.3,0.1' is not sorted; give 0.1,0.3"),
         (("--promptse-distances", "0.1,0.1"), "the same distance twice; give each once"),
         (("--promptse-samples", "0"), "'0' is not a whole number of at least 1"),
-        (("--promptse-emotions", "hapy"), "hapy"),
+        (("--promptse-emotions", "hapy"), "--promptse-emotions: unknown emotion 'hapy'"),
+        (("--promptse-emotions", "!tierd"), "--promptse-emotions: unknown emotion 'tierd'"),
+        (("--promptse-exclude-emotions", "tierd"), "--promptse-exclude-emotions: unknown emotion"),
+        (("--promptse-personalities", "senior"), "--promptse-personalities: personality 'senior'"),
+        (("--promptse-distances", "0.1,0.12"), "--promptse-distances: distances 0.1 and 0.12 mean"),
+        (("--promptse-rewriter", "typo"), "--promptse-rewriter: unknown rewriter 'typo' (did you"),
+        (("--promptse-rewriter", "llm:opnai:m"), "did you mean 'openai'"),
+        (("--promptse-library-dir", "nope"), "--promptse-library-dir: "),
         (("--promptse-report", "pdf:x"), "pdf"),
     ],
 )
-def test_a_wrong_option(marked, run, arguments, message):
+def test_a_wrong_option_ends_the_session_before_it_collects(marked, run, arguments, message):
     marked(PROMPT)
-    error_of(run(*MODEL, *arguments), message)
+    result = run(*MODEL, *arguments)
+    error_of(result, message)
+    assert result.ret is pytest.ExitCode.USAGE_ERROR
 
 
 def test_an_unknown_ini_key(marked, run, pytester):
