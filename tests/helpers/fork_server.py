@@ -45,13 +45,16 @@ PRELOADED = (
     *("pytest_promptse.plugin._collection", "pytest_promptse.plugin._psychometrics"),
     *("pytest_promptse.plugin._session", "pytest_promptse.psychometrics._files"),
     *("pytest_promptse.reports.terminal._summary", "pytest_promptse.run._gates"),
-    *("pytest_promptse.run._record_builder",),
+    *("pytest_promptse.run._record_builder", "scipy.integrate", "scipy.stats"),
 )
 # Modules from libraries that some test environments lack.
 PRELOADED_IF_INSTALLED = {
     "coverage": ("coverage",),
     "httpcore2": ("httpcore2",),
     "jinja2": ("jinja2.sandbox", "pytest_promptse.tasks._jinja"),
+    "matplotlib": (
+        *("pytest_promptse.reports.html._figures", "pytest_promptse.reports.html._psychometrics"),
+    ),
     "openai": ("pytest_promptse.models._openai",),
     "xdist": ("pytest_promptse.plugin._xdist", "xdist.dsession", "xdist.remote"),
 }

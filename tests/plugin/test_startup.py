@@ -72,3 +72,27 @@ def test_a_run_of_one_task_loads_no_slow_part_of_scipy(loaded):
     _, own = loaded("--promptse-model", "reference")
     assert "scipy.special" in own
     assert not own & {"scipy.stats", "scipy.integrate", "scipy.optimize"}
+
+
+def test_a_nested_run_of_these_tests_imports_nothing_slow(pytester, run, slug, answers, programs):
+    # What a run imports belongs into `PRELOADED`: it would cost a second in each of hundreds.
+    pytester.makeconftest(
+        """
+import sys
+
+BEFORE = set(sys.modules)
+
+def pytest_unconfigure():
+    slow = ("matplotlib.", "numpy.", "pytest_promptse.", "scipy.")
+    new = {name for name in set(sys.modules) - BEFORE if name.startswith(slow)}
+    # Figures choose their format when they are drawn.
+    print("imported:", sorted(name for name in new if ".backends." not in name))
+"""
+    )
+    # Figures between 0 and 1 have intervals.
+    model = answers({0.1: [programs.right, programs.wrong], 0.3: [programs.wrong]})
+    result = run(
+        *("--promptse-model", model, "--promptse-min-auc-e", "0.5"),
+        *("--promptse-report", "json:run.json", "--promptse-report", "html:run.html"),
+    )
+    result.stdout.fnmatch_lines(["imported: []"])
