@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from pytest_promptse.reports._formatting import WIDE, cause_words, probability, shortened
+from pytest_promptse.reports._formatting import cause_words, probability, shortened
 from pytest_promptse.variants._word_diff import word_diff
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from pytest_promptse.record._queries import Loss
+    from pytest_promptse.record._queries import Losses
     from pytest_promptse.record._schema import InvocationRecord, VariantRecord
 
 SHOWN = 3
@@ -25,7 +25,7 @@ _INDENT = "    "
 
 
 def harmful(
-    worst: Sequence[Loss],
+    losing: Losses,
     *,
     console: Console,
     whole: bool,
@@ -33,16 +33,17 @@ def harmful(
     name_template: bool = False,
     invocation: InvocationRecord | None,
 ) -> Iterator[Text]:
-    """Show the `worst` variants, each with one failure, and the command that reruns them.
+    """Show the worst of the variants that lose, why they fail, and how to run them again.
 
     Parameters
     ----------
-    worst
-        The variants to show.
+    losing
+        The variants to show, and how many lose.
     console
         The console, whose width is that of the lines.
     whole
-        True to show the whole difference instead of one or two lines.
+        True to show the whole differences, and the command that reruns all of the variants instead
+        of the worst.
     brief
         True to show one line per variant and no command.
     name_template
@@ -50,11 +51,19 @@ def harmful(
     invocation
         The pytest command line; None omits the command.
     """
+    worst = losing.worst
     if not worst:
         return
-    yield Text("most harmful variants", "bold")
     width = console.width
-    for _, _, task, original, variant in worst:
+    more = f", of {losing.n} that lose" if losing.n > len(worst) else ""
+    hint = "" if whole else " (-v: all, by cause, emotion and persona)"
+    yield Text("most harmful variants", "bold").append(f"{more}{hint}", "not bold dim")
+    failures = [_failure(loss.variant) for loss in worst]
+    # What all of them fail by is said once.
+    common = failures[0] if not brief and len(set(failures)) == 1 and len(worst) > 1 else ""
+    if common:
+        yield _cut(f"  each fails by {common}", width)
+    for (_, _, task, original, variant), failure in zip(worst, failures, strict=True):
         fall = f" {original.pass_rate:.2f} → {variant.pass_rate:.2f}"
         chance = f"  p {probability(variant.p_adjusted)}" if variant.p_adjusted is not None else ""
         template = f"{task.template} " if name_template and task.template else ""
@@ -67,11 +76,14 @@ def harmful(
         changed = difference(original.prompt, variant.prompt)
         for line in _wrapped(changed, console=console, whole=whole):
             yield Text(_INDENT).append_text(line)
-        yield from _failure(variant, width)
-    nodes = [loss.variant.node for loss in worst if loss.variant.node is not None]
+        if failure and not common:
+            yield _cut(f"{_INDENT}{failure}", width)
+    rerun = worst if whole else worst[:1]
+    nodes = [loss.variant.node for loss in rerun if loss.variant.node is not None]
     if invocation is not None and nodes and not brief:
-        yield Text()
-        yield Text("run just these again", "bold")
+        if whole:
+            yield Text()
+        yield Text("run just these again" if whole else "run the worst again", "bold")
         for text in command(nodes, invocation, width=width):
             yield Text(text, "cyan", no_wrap=True, overflow="ignore")
 
@@ -79,10 +91,9 @@ def harmful(
 def _wrapped(text: Text, *, console: Console, whole: bool) -> list[Text]:
     width = console.width - len(_INDENT)
     lines = list(text.wrap(console, width))
-    room = 1 if console.width >= WIDE else 2
-    if not whole and len(lines) > room:
-        lines = lines[:room]
-        last = lines[-1]
+    if not whole and len(lines) > 1:
+        [last, *_] = lines
+        lines = [last]
         last.rstrip()
         if len(last) > width - 2:
             last.right_crop(len(last) - max(1, last.plain.rfind(" ", 0, width - 1)))
@@ -92,21 +103,20 @@ def _wrapped(text: Text, *, console: Console, whole: bool) -> list[Text]:
     return lines
 
 
-def _failure(variant: VariantRecord, width: int) -> Iterator[Text]:
-    """Show one failure with the most frequent cause.
-
-    The line has at most `width` columns. Nothing is yielded if no sample of the variant failed.
-    """
+def _failure(variant: VariantRecord) -> str:
+    """Return one failure with the most frequent cause, or nothing if no sample failed."""
     if not variant.causes:
-        return
+        return ""
     cause = max(variant.causes, key=lambda name: (variant.causes[name], name))
     detail = variant.details.get(cause, "").strip().partition("\n")[0]
-    text = f"{variant.causes[cause]} of {variant.n} {cause_words(cause)}" + (
-        detail and f": {detail}"
-    )
-    line = Text(f"{_INDENT}{text}", "dim")
+    count = f"{variant.causes[cause]} of {variant.n}"
+    return f"{count} {cause_words(cause)}" + (detail and f": {detail}")
+
+
+def _cut(text: str, width: int) -> Text:
+    line = Text(text, "dim")
     line.truncate(width, overflow="ellipsis")
-    yield line
+    return line
 
 
 def difference(before: str, after: str, *, context: int | None = _CONTEXT_WORDS) -> Text:

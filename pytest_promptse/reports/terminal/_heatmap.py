@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice, zip_longest
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -20,11 +20,10 @@ _SHADES = ((0.4, "█"), (0.2, "▓"), (0.1, "▒"), (0.05, "░"))
 _LEFT, _RIGHT = ("technical", "experience"), ("collaboration", "personality")
 
 
-def heatmap(subgroups: Sequence[SubgroupRecord], *, most: int | None = None) -> Iterator[Text]:
+def heatmap(subgroups: Sequence[SubgroupRecord]) -> Iterator[Text]:
     """Show the changes of the pass rates from the originals', with significant ones marked.
 
-    Nothing is shown if no subgroup changes anything. The worst lines come first; `most` limits
-    their number.
+    Nothing is shown if no subgroup changes anything. The worst lines come first.
     """
     if not any(float(f"{subgroup.change:.2f}") for subgroup in subgroups):
         return
@@ -40,7 +39,7 @@ def heatmap(subgroups: Sequence[SubgroupRecord], *, most: int | None = None) -> 
     for distance in distances if names else ():
         head.append(f"d{distance:g}".rjust(7) + " ", "not bold dim")
     yield head.append("  change of the pass rate, * if significant", "not bold dim")
-    for name, *margins in islice(zip_longest(names, left, right), most):
+    for name, *margins in zip_longest(names, left, right):
         line = Text(no_wrap=True, overflow="ignore")
         if name is None:
             line.append(gap)

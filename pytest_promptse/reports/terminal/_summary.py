@@ -39,16 +39,17 @@ if TYPE_CHECKING:
     from pytest_promptse.record._schema import Record, SuiteRecord
 
 _NAMES_SHOWN = 3
-# With at least this number of suites, details are shortened so that the summary fits on a screen.
+# With at least this number of suites, a harmful variant has one line, so that the summary fits on a
+# screen.
 _MANY_SUITES = 5
-_SUBGROUPS_SHOWN = 4
 
 
 def render(record: Record, *, width: int, colours: bool, verbosity: int = 0) -> str:
     """Return the summary as text of at most `width` columns, with ANSI colours if wanted.
 
-    ``verbosity`` is that of pytest. Below 0 each suite has one line. Above 0 every variant is
-    shown, and above 1 every text of a rewriting model that was rejected.
+    ``verbosity`` is that of pytest. Below 0 each suite has one line. Above 0 causes, emotions,
+    personas and every variant are shown, and above 1 every text of a rewriting model that was
+    rejected.
     """
     record = escaped(record)
     out = console(width=width, colours=colours)
@@ -121,7 +122,7 @@ def _templates(
             yield ranking_lines(ranking, width=out.width)
     if not verbose:
         yield harmful(
-            losses(tasks_of(record, *several), most=SHOWN).worst,
+            losses(tasks_of(record, *several), most=SHOWN),
             console=out,
             whole=False,
             name_template=True,
@@ -149,23 +150,16 @@ def _each(
             for own in subgroups:
                 yield calibration(own.calibration or {})
             yield variant_lines(tasks_of(record, one), width=width)
-        yield loss_by_cause(suites)
-        brief = len(suites) >= _MANY_SUITES and not verbose
-        for own in subgroups:
-            yield heatmap(own.subgroups, most=_SUBGROUPS_SHOWN if brief else None)
+            yield loss_by_cause(suites)
+            for own in subgroups:
+                yield heatmap(own.subgroups)
         yield harmful(
-            losses(tasks_of(record, one), most=SHOWN).worst,
+            losses(tasks_of(record, one), most=SHOWN),
             console=out,
             whole=verbose,
-            brief=brief,
+            brief=len(suites) >= _MANY_SUITES and not verbose,
             invocation=record.invocation,
         )
-        if brief:
-            yield [
-                Text(
-                    "-v shows every variant with its changes, and all emotions and personas", "dim"
-                )
-            ]
 
 
 def _notes(suites: Sequence[SuiteRecord], width: int) -> Iterator[Text]:

@@ -50,10 +50,40 @@ def test_the_summary_of_nine_suites_fits_on_a_screen(record):
     suites = [worst, *(replace(fine, id=f"sub/test_slug.py::test_{n}") for n in range(8))]
     many = replace(record, suites=suites, subgroups=[subgroups])
     lines = shown(many, width=80).splitlines()
-    assert len(lines) <= 37
-    assert "-v shows every variant with its changes, and all emotions and personas" in lines
+    assert len(lines) <= 25
     assert len(section("\n".join(lines), "most harmful variants")) == 1 + 3
     assert "run just these again" in shown(many, width=80, verbosity=1)
+
+
+def failing_alike(record):
+    """The record with its first suite alone, whose variants all fail by the same."""
+    [task, *_] = record.tasks
+    alike = [
+        replace(variant, causes={"timeout": 7}, details={"timeout": "too slow"})
+        for variant in task.variants
+    ]
+    called = InvocationRecord(directory="sub", options=["--promptse-model", "tiny"])
+    return replace(one(record), tasks=[replace(task, variants=alike)], invocation=called)
+
+
+def test_the_summary_of_one_suite_fits_on_a_screen_and_says_where_the_rest_is(record):
+    lines = shown(failing_alike(record), width=80).splitlines()
+    # The line of pytest above the summary takes one of 24.
+    assert len(lines) <= 23
+    [head] = [line for line in lines if line.startswith("most harmful variants")]
+    assert head.endswith(", of 4 that lose (-v: all, by cause, emotion and persona)")
+    assert not [line for line in lines if line.startswith(("why", "where"))]
+    verbose = shown(record, width=80, verbosity=1)
+    assert "-v" not in verbose
+    assert section(verbose, "why")
+    assert section(verbose, "where")
+
+
+def test_what_all_harmful_variants_fail_by_is_said_once(record):
+    lines = shown(failing_alike(record)).splitlines()
+    assert [line for line in lines if "timeout" in line] == [
+        "  each fails by 7 of 8 timeout: too slow"
+    ]
 
 
 def test_variants_that_were_not_needed_do_not_count_as_missing(record):
@@ -158,14 +188,14 @@ def test_verbose_shows_every_variant_and_the_secondary_columns(record):
 
 
 def test_why_splits_the_loss_by_cause_largest_first(record):
-    head, first, second = section(shown(record), "why")
+    head, first, second = section(shown(record, verbosity=1), "why")
     assert head.split()[-2:] == ["d0.3", "failures"]
     assert re.fullmatch(r"  no code +█{12} +\+0\.20 +\+0\.25", first)
     assert re.fullmatch(r"  wrong answer +█{6} +\+0\.10 +\+0\.05", second)
 
 
 def test_where_maps_emotions_by_distance_worst_first_with_the_margins_beside(record):
-    head, tired, calm = section(shown(record), "where")
+    head, tired, calm = section(shown(record, verbosity=1), "where")
     assert head.split()[:5] == ["where", "d0.3", "change", "of", "the"]
     assert tired.split() == ["tired", "▓−0.36*", "expert", "▓−0.20*", "collaboration", "░−0.07"]  # noqa: RUF001
     assert calm.split() == ["calm", "0.00", "senior", "−0.02"]  # noqa: RUF001
@@ -173,7 +203,7 @@ def test_where_maps_emotions_by_distance_worst_first_with_the_margins_beside(rec
 
 def test_the_three_most_harmful_variants_are_shown_worst_first(record):
     lines = section(shown(record), "most harmful")
-    assert re.findall(r"d0\.3-tired-(\w)", "\n".join(lines)) == ["b", "d", "e"]
+    assert re.findall(r"^  .*d0\.3-tired-(\w) ", "\n".join(lines), re.MULTILINE) == ["b", "d", "e"]
     assert lines[1].endswith("1.00 → 0.10  p 0.020")
     assert lines[2:4] == [
         "    [-Please-] [+Oh well, please+] add [-x.-] [+b.+]",
@@ -190,13 +220,15 @@ def test_of_equal_harms_those_of_different_tasks_come_first(record):
 
 
 def test_the_command_reruns_just_the_harmful_ones_from_where_pytest_was_called(record):
-    words = shlex.split(" ".join(section(shown(record, width=120), "run just these")[1:]))
-    assert [word for word in words if word.strip()] == [
-        "pytest",
-        "--promptse-model",
-        "tiny",
-        *(f"test_slug.py::test_slugify[d0.3-tired-{name}]" for name in "bde"),
-    ]
+    for verbosity, heading, names in ((0, "run the worst", "b"), (1, "run just these", "bde")):
+        text = shown(record, width=120, verbosity=verbosity)
+        words = shlex.split(" ".join(section(f"{text}\n\n", heading)[1:]))
+        assert [word for word in words if word.strip()] == [
+            "pytest",
+            "--promptse-model",
+            "tiny",
+            *(f"test_slug.py::test_slugify[d0.3-tired-{name}]" for name in names),
+        ]
 
 
 def test_a_shell_joins_what_was_broken_to_fit(tmp_path):
