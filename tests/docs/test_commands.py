@@ -82,8 +82,9 @@ def test_the_quickstart_ends_green(shell, tmp_path):
     assert "296 passed" in done.stdout
 
 
-def test_the_failing_gate_prints_what_the_readme_shows(shell, tmp_path):
-    options = f"-p no:cacheprovider -o promptse_store={tmp_path}"
+@pytest.mark.parametrize("workers", ["", "-n 2"])
+def test_the_failing_gate_prints_what_the_readme_shows(shell, tmp_path, workers):
+    options = f"-p no:cacheprovider -o promptse_store={tmp_path} {workers}"
     done = shell(f"pytest --promptse-model tiny example_suites/failing_gate {options}", folder=ROOT)
     assert done.returncode == 1, done.stdout
     [shown] = [
