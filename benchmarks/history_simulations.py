@@ -45,8 +45,10 @@ class Plan:
 
 
 PLANS = (
-    Plan(name="small: 4 samples", variants=4, samples=4, originals=16),
-    Plan(name="default: 8 samples", variants=4, samples=8, originals=32),
+    Plan(name="1 sample", variants=4, samples=1, originals=4),
+    Plan(name="2 samples", variants=4, samples=2, originals=8),
+    Plan(name="4 samples", variants=4, samples=4, originals=16),
+    Plan(name="8 samples", variants=4, samples=8, originals=32),
     Plan(name="16 samples", variants=4, samples=16, originals=64),
     Plan(name="16 samples, noisy server", variants=4, samples=16, originals=64, noise=0.02),
 )

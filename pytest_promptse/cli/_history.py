@@ -22,10 +22,11 @@ def add_parser(subparsers: Subparsers) -> None:
         "history",
         help="show how the figures of each suite changed over saved runs",
         description=(
-            "Print the pass rate, the drop and AUC-E of each suite in every run that was saved "
-            "with --promptse-save, and mark the runs at which one changed beyond chance. A suite "
-            "in which nothing changes is marked with a probability of at most 5 %, over all of "
-            "its runs. The exit code is 1 if the newest run shows a change for the worse."
+            "Print the pass rates, the drop and AUC-E of each suite in every run that was saved "
+            "with --promptse-save, and mark the runs at which a pass rate, of the originals or of "
+            "the reworded prompts, changed beyond chance. A suite in which nothing changes is "
+            "marked with a probability of at most 5 %, over all of its runs. The exit code is 1 "
+            "if the newest run shows a change for the worse."
         ),
     )
     history.add_argument(
@@ -95,7 +96,7 @@ def _figures(courses: Sequence[Course]) -> dict[str, list[Plot]]:
                         for figure in WATCHED
                     ],
                     name=f"course-{number}",
-                    title=f"Pass rate and drop of {course.title} by run",
+                    title=f"Pass rates of {course.title} by run",
                     changes=[change.start for change in course.changes],
                 ),
                 tuple(WATCHED.values()),

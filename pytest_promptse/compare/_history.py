@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,7 +19,6 @@ from pytest_promptse.compare._baseline import FOLDER
 from pytest_promptse.errors import RecordError
 from pytest_promptse.record._schema import Interval, Record
 from pytest_promptse.scoring._elasticity import area_weights
-from pytest_promptse.scoring._robustness import drop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,7 +45,8 @@ class SuiteEntry(msgspec.Struct, frozen=True, kw_only=True):
     """The figures of one suite in one run.
 
     ``requested`` identifies the prompts and decoding: two entries are comparable if it is equal.
-    ``drop`` is the mean of the original's pass rate minus those of its variants.
+    ``pass_at_1`` is the pass rate of the originals, ``reworded`` that of the variants, and ``drop``
+    the first minus the second.
     """
 
     id: str
@@ -54,6 +55,7 @@ class SuiteEntry(msgspec.Struct, frozen=True, kw_only=True):
     requested: str
     n_tasks: int
     pass_at_1: MeasuredFigure
+    reworded: MeasuredFigure
     drop: MeasuredFigure
     auc_e: float | None
     ci95: Interval | None
@@ -179,7 +181,10 @@ def _runs_in(path: Path) -> Iterator[RunEntry]:
 
 def _suite_entry(suite: SuiteRecord, tasks: Sequence[TaskRecord]) -> SuiteEntry:
     originals = [_original(task) for task in tasks]
-    drops = [_drop(task) for task in tasks]
+    reworded = [_reworded(task) for task in tasks]
+    drops = [
+        (p - q, noise + more) for (p, noise), (q, more) in zip(originals, reworded, strict=True)
+    ]
     return SuiteEntry(
         id=suite.id,
         model=suite.model,
@@ -187,6 +192,7 @@ def _suite_entry(suite: SuiteRecord, tasks: Sequence[TaskRecord]) -> SuiteEntry:
         requested=_requested(suite, tasks),
         n_tasks=len(tasks),
         pass_at_1=_mean(originals),
+        reworded=_mean(reworded),
         drop=_mean(drops),
         auc_e=suite.auc_e,
         ci95=suite.ci95,
@@ -199,16 +205,15 @@ def _original(task: TaskRecord) -> tuple[float, float]:
     return task.original.pass_rate, _variance([(task.original.pass_rate, task.original.n)])
 
 
-def _drop(task: TaskRecord) -> tuple[float, float]:
-    """Return the drop of a task over its distances, and the variance of its sampling."""
-    rate, variance = _original(task)
+def _reworded(task: TaskRecord) -> tuple[float, float]:
+    """Return the pass rate of a task's variants over its distances, and its sampling variance."""
     distances = sorted({variant.distance for variant in task.variants})
-    total = 0.0
+    rate = variance = 0.0
     for weight, distance in zip(area_weights(distances), distances, strict=True):
         group = [(v.pass_rate, v.n) for v in task.variants if v.distance == distance]
-        total += float(weight * drop(rate, [share for share, _ in group]))
+        rate += float(weight) * fmean(share for share, _ in group)
         variance += float(weight) ** 2 * _variance(group)
-    return total, variance
+    return rate, variance
 
 
 def _variance(prompts: Sequence[tuple[float, int]]) -> float:

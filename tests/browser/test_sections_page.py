@@ -55,4 +55,4 @@ def test_a_listing_is_text(listing, open_page):
 def test_a_change_is_marked_in_the_plot_and_in_the_table(history, open_page):
     page = open_page(history)
     assert page.locator("figure svg").count() == 1
-    assert page.get_by_role("cell", name="worse: drop").count() == 1
+    assert page.get_by_role("cell", name="worse: pass rate reworded").count() == 1

@@ -39,7 +39,7 @@ def test_a_course_is_printed_with_its_newest_run_first(project, capsys):
 def test_a_change_for_the_worse_in_the_newest_run_is_a_problem(project, capsys):
     save_nights(project, [0.875, 0.9375] * 6 + [0.0])
     assert main(["history", "main"]) == 1
-    assert "drop rose" in capsys.readouterr().out
+    assert "pass rate reworded fell" in capsys.readouterr().out
 
 
 def test_the_page_and_the_json_have_all_runs(project, capsys):
@@ -48,11 +48,11 @@ def test_the_page_and_the_json_have_all_runs(project, capsys):
     capsys.readouterr()
     [course] = json.loads((project / "history.json").read_text())
     assert len(course["runs"]) == 14
-    assert course["changes"][0]["figure"] == "drop"
+    assert course["changes"][0]["figure"] == "reworded"
     assert len((project / "course_1.csv").read_text().splitlines()) == 15
     page = (project / "history.html").read_text()
     assert page.count("<svg") == 1
-    assert "worse: drop" in page
+    assert "worse: pass rate reworded" in page
 
 
 def test_a_test_without_runs_is_an_error(project, capsys):

@@ -26,14 +26,14 @@ def test_a_stable_course_has_no_change():
     assert section.lead == "12 runs: no change beyond chance."
 
 
-def test_a_growing_drop_is_a_change_for_the_worse():
+def test_a_falling_pass_rate_of_variants_is_a_change_for_the_worse():
     [course] = courses_of(STABLE + WORSE)
     [change] = course.changes
-    assert (change.figure, change.start, change.is_worse) == ("drop", 12, True)
+    assert (change.figure, change.start, change.is_worse) == ("reworded", 12, True)
     [section] = sections_of([course])
-    assert "drop rose from 0.09 to 0.50" in section.lead
+    assert "pass rate reworded fell from 0.91 to 0.50" in section.lead
     remarks = [row[-1] for row in section.tables[0].rows]
-    assert remarks[::-1].index("worse: drop") == 12
+    assert remarks[::-1].index("worse: pass rate reworded") == 12
 
 
 def test_only_the_run_that_shows_the_change_has_got_worse():

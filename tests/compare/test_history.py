@@ -28,6 +28,8 @@ def test_the_figures_are_those_of_the_record():
     assert suite.pass_at_1.value == pytest.approx(0.75)
     # The first task loses 0, 0.5 and 1, with the weights 1/6, 4/6 and 1/6; the second nothing.
     assert suite.drop.value == pytest.approx(0.25)
+    assert suite.reworded.value == pytest.approx(0.5)
+    assert suite.drop.error**2 == pytest.approx(suite.pass_at_1.error**2 + suite.reworded.error**2)
 
 
 def test_a_suite_without_measured_variants_has_no_entry():
