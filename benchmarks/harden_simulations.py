@@ -46,6 +46,9 @@ TRUTHS = (
     Truth(name="stable model", loss=0.0, changes={}),
     Truth(name="no candidate helps", loss=0.8, changes={}),
     Truth(name="stable by being wrong", loss=0.8, changes={CURE: (0.0, -0.45)}),
+    Truth(name="cures, but originals lose 0.10", loss=0.8, changes={CURE: (0.1, -0.1)}),
+    Truth(name="cures, but originals lose 0.05", loss=0.8, changes={CURE: (0.1, -0.05)}),
+    Truth(name="cures, but originals lose 0.02", loss=0.8, changes={CURE: (0.1, -0.02)}),
 )
 
 
@@ -67,13 +70,18 @@ class ScriptedModel:
         )
 
     def measure(
-        self, templates: Sequence[str], *, seed: int | None = None, variants: int | None = None
+        self,
+        templates: Sequence[str],
+        *,
+        seed: int | None = None,
+        variants: int | None = None,
+        originals: int | None = None,
     ) -> Outcomes:
         """Return drawn pass rates. The same template, seed and variant give the same draws."""
         n = 3 * (variants or PROJECT)
         for name in templates:
             self._drawn[name, seed] = n // 3
-        return {name: self._tasks(name, seed or 0, n) for name in templates}
+        return {name: self._tasks(name, seed or 0, n, originals or ORIGINALS) for name in templates}
 
     def gain(self, name: str, *, draws: int = 20_000) -> float:
         """Return the true gain of the variants' pass rate by a template, over all variants."""
@@ -85,7 +93,7 @@ class ScriptedModel:
         ]
         return float(np.mean(truth[::2]) - np.mean(truth[1::2]))
 
-    def _tasks(self, name: str, seed: int, n: int) -> dict[str, TaskOutcome]:
+    def _tasks(self, name: str, seed: int, n: int, originals: int) -> dict[str, TaskOutcome]:
         factor, shift = self._truth.changes.get(name, (1.0, 0.0))
         tasks = {}
         for task, original in enumerate(self._originals):
@@ -94,12 +102,12 @@ class ScriptedModel:
             rng = np.random.default_rng(
                 (self._seed, seed, task, *name.encode()),
             )
-            passed = rng.binomial(ORIGINALS, np.clip(original + shift, 0.0, 1.0)) / ORIGINALS
+            passed = rng.binomial(originals, np.clip(original + shift, 0.0, 1.0)) / originals
             rates = np.clip(original + shift - factor * self._truth.loss * losses, 0.0, 1.0)
             drawn = rng.binomial(SAMPLES, rates) / SAMPLES
             tasks[str(task)] = TaskOutcome(
                 original=float(passed),
-                n=ORIGINALS,
+                n=originals,
                 samples=SAMPLES,
                 variants={str(index): float(drawn[index]) for index in range(n)},
             )

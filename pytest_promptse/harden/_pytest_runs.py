@@ -72,7 +72,12 @@ class PytestRuns:
         return sum(record.usage.requests for record in self.records)
 
     def measure(
-        self, templates: Sequence[str], *, seed: int | None = None, variants: int | None = None
+        self,
+        templates: Sequence[str],
+        *,
+        seed: int | None = None,
+        variants: int | None = None,
+        originals: int | None = None,
     ) -> Outcomes:
         """Measure templates on the same variants, as `_search.Measure` describes.
 
@@ -85,7 +90,7 @@ class PytestRuns:
         """
         plan = f"{variants} variants per distance" if variants else "as the project does"
         self._say(f"measuring {', '.join(templates)} ({plan})")
-        record = self._run([*self._tests, *self._options(templates, seed, variants)])
+        record = self._run([*self._tests, *self._options(templates, seed, variants, originals)])
         self.records.append(record)
         # A gate without a solved original is an error as well, but not of the measurement.
         missing = sum(suite.n_missing for suite in record.suites)
@@ -109,7 +114,11 @@ class PytestRuns:
         return outcomes
 
     def _options(
-        self, templates: Sequence[str], seed: int | None, variants: int | None
+        self,
+        templates: Sequence[str],
+        seed: int | None,
+        variants: int | None,
+        originals: int | None,
     ) -> list[str]:
         # In one argument with its option, no path can count as a test when pytest looks for the
         # root directory, which is where the store is.
@@ -120,6 +129,8 @@ class PytestRuns:
             options.append(f"--promptse-seed={seed}")
         if variants is not None:
             options.append(f"--promptse-variants={variants}")
+        if originals is not None:
+            options.append(f"--promptse-original-samples={originals}")
         if self._max_cost is not None:
             rest = self._max_cost - (self.cost or 0.0)
             if rest <= 0.0:

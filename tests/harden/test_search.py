@@ -20,14 +20,15 @@ class Scripted:
         self.rates, self.confirmation = rates, confirmation or rates
         self.calls = []
 
-    def measure(self, templates, *, seed=None, variants=None):
+    def measure(self, templates, *, seed=None, variants=None, originals=None):
         self.calls.append((tuple(templates), seed, variants))
+        self.originals = originals
         rates = self.confirmation if seed == CONFIRMATION_SEED else self.rates
         return {
             name: {
                 "task": TaskOutcome(
                     original=rates.get(name, rates[UNTOUCHED])[0],
-                    n=64,
+                    n=originals or 64,
                     samples=16,
                     variants={
                         str(index): rates.get(name, rates[UNTOUCHED])[1] + 0.01 * (index % 2)
@@ -93,3 +94,25 @@ def test_a_gain_that_fresh_variants_do_not_show_is_not_recommended():
     assert found.result == "not confirmed"
     assert found.searched.variants.value > 0.3
     assert found.confirmed.variants.low <= 0.0
+
+
+def test_a_small_loss_that_many_originals_show_is_not_recommended():
+    search = {UNTOUCHED: (1.0, 0.5), "system": (1.0, 0.9)}
+    found, model = run(search, {UNTOUCHED: (1.0, 0.5), "system": (0.96, 0.9)})
+    assert model.originals > 64
+    assert found.confirmed.originals.high < 0.0
+    assert found.result == "not confirmed"
+
+
+def test_a_candidate_that_loses_no_original_is_confirmed_on_enough_of_them():
+    found, model = run({UNTOUCHED: (0.9, 0.5), "system": (0.9, 0.9)})
+    # Two pass rates of 0.9: the standard error is below 0.05 / 4.96.
+    assert (2 * 0.09 / model.originals) ** 0.5 < 0.0102 or model.originals == 1000
+    assert found.confirmed.originals.low > -0.05
+    assert found.result == "mended"
+
+
+def test_the_search_ends_as_soon_as_every_candidate_is_shown_to_be_worse():
+    found, _ = run({UNTOUCHED: (1.0, 0.9), **dict.fromkeys(NAMES, (1.0, 0.05))}, variants=16)
+    assert found.result == "no candidate helps"
+    assert found.rounds[-1][1] < 16
