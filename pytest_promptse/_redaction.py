@@ -66,7 +66,9 @@ _ACTING = re.compile(
     r"\ud800-\udfff\ufffe\uffff]"
 )
 # https://docs.github.com/actions/reference/workflow-commands-for-github-actions
-_COMMAND = re.compile(r"^([^\S\n]*)(::|##\[)", re.MULTILINE)
+# GitHub's runner reads its older form, ``##[``, at any place of a line, and so does that of Azure
+# Pipelines: https://learn.microsoft.com/azure/devops/pipelines/scripts/logging-commands
+_COMMAND = re.compile(r"^([^\S\n]*)(?=::)|(?<=#)(?=#\w*\[)", re.MULTILINE)
 
 
 def shown(text: str) -> str:
@@ -179,8 +181,8 @@ def escape_controls(text: str) -> str:
 
 
 def escape_commands(text: str) -> str:
-    """Put a backslash before each GitHub Actions workflow command that starts a line of `text`."""
-    return _COMMAND.sub(r"\1\\\2", text)
+    """Put a backslash into each command of `text` that a runner of CI jobs would follow."""
+    return _COMMAND.sub(r"\1\\", text)
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dis
 import os
+import shutil
 from contextvars import ContextVar
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -202,6 +203,7 @@ class FunctionCheck:
         self._item = item
         self._set_up_for: Task | None = task
         self._folders: list[tuple[Folder, Content]] = []
+        self._present: set[str] = set()
         # With ``request`` a body can set up any fixture.
         self._has_own_fixtures = "request" in argument_names(item) or any(
             own[-1].scope == "function"
@@ -221,6 +223,7 @@ class FunctionCheck:
             set_up_again(self._item)
         self._set_up_for = None
         self._folders = []
+        self._present = _temporary_folders(self._item)
         for path in self._item.session.stash.get(_KEPT_FOLDERS, set()):
             folder = Folder(path)
             # Too much, or gone: it cannot be handed to a program either.
@@ -229,7 +232,9 @@ class FunctionCheck:
         return True
 
     def restore(self) -> None:
-        """Put back the temporary folders of fixtures that the next test uses as well."""
+        """Remove the temporary folders that the check made, and put back those of fixtures."""
+        for path in _temporary_folders(self._item) - self._present:
+            shutil.rmtree(path, ignore_errors=True)
         for folder, content in self._folders:
             changed = folder.take_changes()
             folder.update({name: content.get(name, False) for name in changed})
@@ -269,8 +274,8 @@ def folders_noted(request: pytest.FixtureRequest) -> Iterator[None]:
     kept |= _temporary_folders(request) - before
 
 
-def _temporary_folders(request: pytest.FixtureRequest) -> set[str]:
-    top = temporary_folder(request)
+def _temporary_folders(item: pytest.Item | pytest.FixtureRequest) -> set[str]:
+    top = temporary_folder(item)
     if top is None:
         return set()
     with os.scandir(top) as entries:

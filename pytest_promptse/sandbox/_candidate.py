@@ -711,9 +711,10 @@ class Candidate:
             self.fail("resource", f"the answer cannot be sent: {words}", text)
         if isinstance(error, MemoryError):
             self.fail("resource", "MemoryError: over the memory allowed", text)
-        cancelled = standard.loaded("asyncio.exceptions.CancelledError") or ()
-        is_cancelled = isinstance(error, cancelled) and self.has_raised(error)
-        if is_cancelled or (isinstance(error, _STOPS) and not stops):
+        # These would end a loop, a task or the closing of a generator of the check in silence.
+        cancelled = standard.loaded("asyncio.exceptions.CancelledError") or GeneratorExit
+        is_silent = isinstance(error, GeneratorExit | cancelled) and self.has_raised(error)
+        if is_silent or (isinstance(error, _STOPS) and not stops):
             error = without_stop(error)
         elif not isinstance(error, Exception):
             error = interrupt(error)
@@ -747,6 +748,8 @@ class Candidate:
             with execution.callback():
                 result = self._check_objects.use(number, operation, args, kwargs)
             message = self._encode_result(operation, result)
+        except CannotCrossError as error:
+            self.break_check(str(error))
         except wire.WireError:
             raise
         except (

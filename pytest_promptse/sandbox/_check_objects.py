@@ -64,6 +64,7 @@ _HARMLESS = words(
     "builtins abc typing collections collections.abc _collections_abc enum dataclasses contextlib"
     " numbers string.Template functools types json.encoder json.decoder html.parser _markupbase"
     " logging.Handler logging.Filterer logging.Filter logging.Formatter logging.LoggerAdapter"
+    " _io.StringIO _io.BytesIO"
 )
 _ABSTRACT = {
     "io.IOBase": io.IOBase,
@@ -290,6 +291,7 @@ class CheckObjects:
         value = self.get(number)
         if type(args) is not tuple or type(kwargs) is not dict or type(operation) is not str:
             raise WireError("a request of the program is malformed")
+        _require_own_code(value, operation)
         if operation == "call" and callable(value):
             return value(*args, **kwargs)
         if operation in ("get", "set", "merge"):
@@ -368,12 +370,60 @@ def may_use(value: Any, name: str) -> bool:
     lent = lent_names(value) or frozenset()
     mro = value.__mro__ if isinstance(value, type) else cls.__mro__
     kind = next((kind for kind in mro if name in vars(kind)), cls)
-    full = f"{kind.__module__}.{kind.__qualname__}"
     return (
         not is_library(kind.__module__)
-        or bool({kind.__module__, full} & _HARMLESS and kind is not cls)
+        or (_is_harmless(kind) and kind is not cls)
         or name in lent
         or (name in SPECIALS and lent_names(value) is not None)
+    )
+
+
+def _is_harmless(kind: type) -> bool:
+    return bool({kind.__module__, f"{kind.__module__}.{kind.__qualname__}"} & _HARMLESS)
+
+
+def _require_own_code(value: Any, operation: str) -> None:
+    """Refuse to use an object if that runs code of a library with arguments of the program.
+
+    This is the constructor that a class of the test inherits, and the function that a mock wraps or
+    has as its side effect.
+
+    Raises
+    ------
+    CannotCrossError
+        If the object does this.
+    """
+    if isinstance(value, type):
+        for name in ("__new__", "__init__") if operation == "call" else ():
+            kind = next(kind for kind in value.__mro__ if name in vars(kind))
+            if is_library(kind.__module__) and not _is_harmless(kind):
+                raise CannotCrossError(
+                    f"the program makes an object of {value.__name__}, whose {name} is that of "
+                    f"{kind.__qualname__}; pass a function of the test that makes it"
+                )
+        return
+    mock: Any = getattr(value, "mock", None) if isinstance(value, types.FunctionType) else value
+    if is_mock(type(mock)):
+        for effect in (mock._mock_wraps, mock.side_effect):  # noqa: SLF001 - no public name
+            if not _is_own_effect(effect):
+                name = getattr(effect, "__name__", type(effect).__name__)
+                raise CannotCrossError(
+                    f"a mock that calls {name} cannot be passed to the program; let it call a "
+                    "function of the test"
+                )
+
+
+def _is_own_effect(effect: Any) -> bool:
+    """Return whether what a mock calls is code of the test, or a type that crosses by name."""
+    if isinstance(effect, type):
+        return issubclass(effect, BaseException) or standard.name_of(effect) is not None
+    if isinstance(effect, _FUNCTIONS):
+        return effect.__module__ == "unittest.mock" or _is_function(effect)
+    return (
+        isinstance(effect, None | BaseException | Iterator)
+        or type(effect) in objects.CONTENT
+        or type(effect).__module__ == "unittest.mock"
+        or not is_library(type(effect).__module__)
     )
 
 

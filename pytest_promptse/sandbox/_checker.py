@@ -26,6 +26,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from pytest_promptse._redaction import shown
 from pytest_promptse.errors import SandboxError
 from pytest_promptse.sandbox import _watch
 from pytest_promptse.sandbox._limits import check_seconds
@@ -133,6 +134,7 @@ class Checker:
                     ahead=ahead,
                 )
                 tempfile.tempdir = os.environ["TMPDIR"] = self._folder
+                _escape_output()
                 if landlock.version():
                     landlock.restrict(
                         landlock.writes_only_below([self._folder, *writable, *_DEVICES])
@@ -287,6 +289,22 @@ def _enter(parent: int, keep: Container[int], needed: Container[int] | None) -> 
             pages = int(file.read().split()[0])
         bound = pages * resource.getpagesize() + _MEMORY
         resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
+
+
+def _escape_output() -> None:
+    """Escape what is printed past pytest's capture, such as with ``-s``: it may be a program's."""
+    for stream in (sys.__stdout__, sys.__stderr__):
+        if stream is not None:
+            stream.write = _escaping(stream.write, stream.flush)  # type: ignore[method-assign]
+
+
+def _escaping(write: Callable[[str], int], flush: Callable[[], None]) -> Callable[[str], int]:
+    def write_escaped(text: str) -> int:
+        written = write(shown(text))
+        flush()  # before pytest captures again
+        return written
+
+    return write_escaped
 
 
 def open_descriptors() -> set[int]:

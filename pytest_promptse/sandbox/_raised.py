@@ -93,11 +93,12 @@ def interrupt(error: BaseException) -> ProgramInterrupt:
 
 
 def without_stop(error: BaseException) -> ProgramError:
-    """Return the exception to raise for a ``StopIteration`` or ``CancelledError``.
+    """Return the exception to raise for one that would end a part of the check in silence.
 
-    ``StopIteration`` itself would silently end a ``for`` loop, ``zip`` or ``all(map(...))`` of the
+    ``StopIteration`` itself would end a ``for`` loop, ``zip`` or ``all(map(...))`` of the
     check. The assertions after that point would not run (https://peps.python.org/pep-0479/). A
-    ``CancelledError`` would silently end a task of an ``asyncio.TaskGroup``.
+    ``GeneratorExit`` would do the same in a generator that is being closed, and a
+    ``CancelledError`` in a task of an ``asyncio.TaskGroup``.
     """
     name = type(error).__name__
     made = _derived_error(RuntimeError)(f"the program raised {name}")

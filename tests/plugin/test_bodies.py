@@ -426,3 +426,21 @@ def test_double(candidate, recwarn, capsys, caplog):
     assert "\x1b]" not in text
     assert "\n::error::" not in text
     assert "\\x1b]0;title\\x07" in text
+
+
+@pytest.mark.parametrize("option", ["-s", "-q"])
+def test_what_a_check_prints_past_the_capture_cannot_act_on_the_terminal(
+    project, run, replay, option
+):
+    project("""
+@pytest.mark.promptse(PROMPT, samples=1, original_samples=1, variants=1)
+def test_double(candidate, capsys):
+    with capsys.disabled():
+        print(candidate(2))
+""")
+    program = "def double(x):\n    return '::error::\\x1b]0;title\\x07'\n"
+    model = replay({"test_double": [program]}, PROMPT)
+    result = run("--promptse-model", model, "-k", "original", option)
+    text = str(result.stdout)
+    assert "\x1b]" not in text
+    assert "\\::error::\\x1b]0;title\\x07" in text

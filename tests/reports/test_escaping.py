@@ -34,5 +34,5 @@ def test_what_only_looks_like_it_is_left_as_it_is(record, text):
 
 def test_no_text_in_a_terminal_report_is_a_command_to_a_runner():
     out = console(width=60, colours=False)
-    out.print("::error file=a.py::no\n  ##[group]x\na ::b")
-    assert printed(out) == "\\::error file=a.py::no\n  \\##[group]x\na ::b"
+    out.print("::error file=a.py::no\n  ##[group]x\na ::b ##vso[task.x]c")
+    assert printed(out) == "\\::error file=a.py::no\n  #\\#[group]x\na ::b #\\#vso[task.x]c"

@@ -167,7 +167,7 @@ def test_a_call_that_does_not_fit_is_a_type_error_and_a_failed_interface_if_it_e
     assert candidate.failure.cause == "interface"
 
 
-@pytest.mark.parametrize("name", ["SystemExit", "KeyboardInterrupt", "GeneratorExit"])
+@pytest.mark.parametrize("name", ["SystemExit", "KeyboardInterrupt"])
 def test_an_exit_can_be_expected_by_its_type_and_ends_every_other_check(load, name):
     candidate = load(f"def f(x):\n    if x: raise {name}(3)\n    return 1")
     with pytest.raises(eval(name)) as caught:
@@ -184,6 +184,21 @@ def test_stop_iteration_of_a_call_does_not_end_a_loop_of_the_check(load):
     with pytest.raises(ProgramError, match="StopIteration") as caught:
         list(map(candidate, [1, 2]))
     assert isinstance(caught.value, RuntimeError)
+
+
+def test_generator_exit_does_not_end_a_generator_of_the_check_in_silence(load):
+    candidate = load("def f(n):\n    raise GeneratorExit")
+
+    def values():
+        try:
+            yield 1
+        finally:
+            candidate(2)
+
+    generator = values()
+    next(generator)
+    with pytest.raises(ProgramError, match="GeneratorExit"):
+        generator.close()
 
 
 def test_a_check_that_catches_exceptions_does_not_catch_a_stop(load):
