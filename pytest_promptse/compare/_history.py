@@ -18,7 +18,6 @@ import numpy as np
 from pytest_promptse.compare._baseline import FOLDER
 from pytest_promptse.errors import RecordError
 from pytest_promptse.record._schema import Interval, Record
-from pytest_promptse.scoring._elasticity import area_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -209,10 +208,10 @@ def _reworded(task: TaskRecord) -> tuple[float, float]:
     """Return the pass rate of a task's variants over its distances, and its sampling variance."""
     distances = sorted({variant.distance for variant in task.variants})
     rate = variance = 0.0
-    for weight, distance in zip(area_weights(distances), distances, strict=True):
+    for distance in distances:
         group = [(v.pass_rate, v.n) for v in task.variants if v.distance == distance]
-        rate += float(weight) * fmean(share for share, _ in group)
-        variance += float(weight) ** 2 * _variance(group)
+        rate += fmean(share for share, _ in group) / len(distances)
+        variance += _variance(group) / len(distances) ** 2
     return rate, variance
 
 

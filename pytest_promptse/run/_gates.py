@@ -260,7 +260,7 @@ def _least_sensitivity(
     """
     limits = [excess]
     if tuple(distances) == score.distances:
-        squared, drop = score.squared_sensitivity.ci95, score.drop.ci95
+        squared, drop = score.squared_sensitivity.ci95, score.area_drop.ci95
         limits += [squared[0] if squared else None]
         limits += [max(drop[0], -drop[1]) if drop else None]
     return max((limit for limit in limits if limit is not None), default=None)

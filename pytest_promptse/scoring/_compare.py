@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from pytest_promptse.scoring._elasticity import auc_e, elasticity, light_elasticity
+from pytest_promptse.scoring._elasticity import (
+    area_weights,
+    auc_e,
+    elasticity,
+    equal_weights,
+    light_elasticity,
+)
 from pytest_promptse.scoring._intervals import (
     SIGNED,
     exact_interval,
@@ -148,8 +154,9 @@ def compare_runs(
         _known_in_both(*(task_curve(task, metric, mode, over, seed) for task in pair))
         for pair in pairs.tasks
     ]
-    ours = task_values([a for a, _ in paired], over)
-    theirs = task_values([b for _, b in paired], over)
+    weights = equal_weights if metric == "drop" else area_weights
+    ours = task_values([a for a, _ in paired], over, weights=weights)
+    theirs = task_values([b for _, b in paired], over, weights=weights)
     now, then, gap, ci95, exact = None, None, None, None, None
     if ours is not None and theirs is not None:
         now, then = float(ours.mean()), float(theirs.mean())
@@ -331,6 +338,8 @@ def _resampled(
             continue
         metric_of = light_elasticity if mode == "light" else elasticity
         curve.append(metric_of(scores[:, 0], scores[:, columns]))
+    if metric == "drop":
+        return np.stack(curve, axis=1) @ equal_weights(over)
     area = auc_e(np.stack(curve, axis=1), over)
     # The noise ceiling varies far less than the elasticity and is not resampled.
     return -area if metric == "excess" else area

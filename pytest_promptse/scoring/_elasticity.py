@@ -94,6 +94,14 @@ def area_weights(distances: Sequence[float]) -> Floats:
     return np.asarray(areas / (x[-1] - x[0]))
 
 
+def equal_weights(distances: Sequence[float]) -> Floats:
+    """Return the weight of each distance in a mean over all variants, shape (D,).
+
+    Every distance has as many variants as the others.
+    """
+    return np.full(len(distances), 1.0 / len(distances))
+
+
 def uses_trapezoid(distances: Sequence[float]) -> bool:
     """Return whether AUC-E over `distances` uses the trapezoid rule instead of Simpson's.
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 from scipy.special import stdtrit
 
-from pytest_promptse.scoring._elasticity import area_weights
+from pytest_promptse.scoring._elasticity import area_weights, equal_weights
 from pytest_promptse.scoring._intervals import (
     SIGNED,
     UNIT,
@@ -48,11 +48,14 @@ ByVariant: TypeAlias = "Callable[[TaskScore, float], Floats]"
 
 Their mean is the task's figure.
 """
+Weights: TypeAlias = "Callable[[Sequence[float]], Floats]"
+"""Function that returns the weights of distances, which add up to 1."""
 Emotions: TypeAlias = "Mapping[str, Mapping[float, Sequence[str]]]"
 """The emotion of each variant, by task id and distance."""
 Name: TypeAlias = Literal[
     "pass_at_1",
     "drop",
+    "area_drop",
     "squared_sensitivity",
     "robust_pass",
     "shortfall",
@@ -84,6 +87,7 @@ class Resampling:
         *,
         bounds: tuple[float, float] = UNIT,
         by_variant: tuple[Sequence[TaskScore], ByVariant] | None = None,
+        weights: Weights = area_weights,
         widen: bool = True,
     ) -> Estimate:
         """Return the area under the mean curve of the tasks with its intervals.
@@ -101,10 +105,12 @@ class Resampling:
         by_variant
             The tasks and the figure by variant, for intervals that also cover emotions. None if
             emotions do not affect the figure.
+        weights
+            As in `_intervals.task_values`.
         widen
             As in `_intervals.mean_interval`; False for a difference that is paired by task.
         """
-        values = task_values(curves, distances)
+        values = task_values(curves, distances, weights=weights)
         if values is None:
             return Estimate()
         value = float(values.mean())
@@ -128,7 +134,7 @@ class Resampling:
             rng=generator(self.seed, *purpose, "exact"),
         )
         if self.emotions is not None and by_variant is not None and ci95 and exact:
-            table = _by_emotion(*by_variant, self.emotions, distances)
+            table = _by_emotion(*by_variant, self.emotions, distances, weights)
             rng = generator(self.seed, *purpose, "emotions")
             over = emotion_intervals(table, value, bounds=bounds, looks=self.looks, rng=rng)
             if over is None:
@@ -204,12 +210,13 @@ def _by_emotion(
     figure: ByVariant,
     emotions: Emotions,
     distances: Sequence[float],
+    weights: Weights,
 ) -> EmotionTable:
     sums: dict[str, float] = defaultdict(float)
     totals: dict[str, float] = defaultdict(float)
     shares: dict[str, float] = defaultdict(float)
     value = 0.0
-    for weight, d in zip(area_weights(distances), distances, strict=True):
+    for weight, d in zip(weights(distances), distances, strict=True):
         known = [(s, figure(s, d)) for s in scores if s.original is not None and s.variants.get(d)]
         mean = float(np.mean([values.mean() for _, values in known]))
         value += weight * mean
@@ -335,6 +342,14 @@ def suite_estimates(
     return {
         "pass_at_1": over.mean("pass_at_1", np.array(rates)),
         "drop": over.estimate(
+            ("drop",),
+            [one.drop for one in found],
+            distances,
+            bounds=SIGNED,
+            by_variant=(scores, _variant_drop),
+            weights=equal_weights,
+        ),
+        "area_drop": over.estimate(
             ("drop",),
             [one.drop for one in found],
             distances,

@@ -92,7 +92,13 @@ def finite_population_correction(
     )
 
 
-def drop_correction(estimate: Estimate, tasks: Sequence[TaskScore], *, planned: int) -> Estimate:
+def drop_correction(
+    estimate: Estimate,
+    tasks: Sequence[TaskScore],
+    *,
+    planned: int,
+    weights: Callable[[Sequence[float]], Floats],
+) -> Estimate:
     """Widen the interval of a drop for the planned variants that are not sampled yet.
 
     Parameters
@@ -101,10 +107,12 @@ def drop_correction(estimate: Estimate, tasks: Sequence[TaskScore], *, planned: 
         The drop over the variants sampled so far.
     tasks, planned
         As for `finite_population_correction`.
+    weights
+        The weights of the distances in the drop, which add up to 1.
     """
     distances = tuple(dict.fromkeys(d for task in tasks for d in sorted(task.variants)))
     rows = _by_variant(tasks, distances, lambda _, variant: variant.pass_rate)
-    w = area_weights(distances)
+    w = weights(distances)
     if estimate.ci95 is None or not 0 < rows.shape[1] < planned or (w < 0.0).any():
         return estimate
     rates = np.clip(w @ rows, 0.0, 1.0)

@@ -25,7 +25,7 @@ from pytest_promptse.scoring._elasticity import area_weights
 from pytest_promptse.scoring._noise_floor import grouped_softexec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pytest_promptse.scoring._samples import Bools, Floats
     from pytest_promptse.scoring._scores import Curve, Interval
@@ -45,7 +45,12 @@ def generator(seed: int, *purpose: str) -> np.random.Generator:
     return np.random.default_rng(int.from_bytes(hashlib.sha256(text.encode()).digest(), "big"))
 
 
-def task_values(curves: Sequence[Curve], distances: Sequence[float]) -> Floats | None:
+def task_values(
+    curves: Sequence[Curve],
+    distances: Sequence[float],
+    *,
+    weights: Callable[[Sequence[float]], Floats] = area_weights,
+) -> Floats | None:
     """Return one value per task; their mean is the area under the suite's mean curve.
 
     If every task has every distance, these are the tasks' own areas. If some tasks lack a distance,
@@ -58,6 +63,8 @@ def task_values(curves: Sequence[Curve], distances: Sequence[float]) -> Floats |
         For each task its value at each distance, None where not measured.
     distances
         The D distances of the area, ascending.
+    weights
+        The weights of the distances, which add up to 1.
 
     Returns
     -------
@@ -70,7 +77,7 @@ def task_values(curves: Sequence[Curve], distances: Sequence[float]) -> Floats |
     table, known = table[known.any(axis=1)], known[known.any(axis=1)]
     if not known.any(axis=0).all():
         return None
-    w = area_weights(distances)
+    w = weights(distances)
     counts = known.sum(axis=0)
     means = np.where(known, table, 0.0).sum(axis=0) / counts
     influence = np.where(known, table - means, 0.0) * (len(table) / counts)

@@ -150,7 +150,8 @@ class LengthControl:
 class SuiteScore(SuiteFigures):
     """A suite: the mean over its tasks. Each distance is averaged over the tasks that have it.
 
-    ``drop``, ``squared_sensitivity``, ``robust_pass`` (over ``robust_of`` variants),
+    ``drop`` is the mean over all variants, and ``area_drop`` has the weights of AUC-E.
+    ``squared_sensitivity``, ``robust_pass`` (over ``robust_of`` variants),
     ``shortfall`` and ``flips`` are defined in `_robustness`, and ``odds_ratio`` in the module of
     that name. ``speaks_for`` is the population that the intervals cover. ``pass_at_1`` is the mean
     pass rate of the originals. ``ess_median`` is the median effective sample size over all prompts.
@@ -165,6 +166,7 @@ class SuiteScore(SuiteFigures):
     pass_at_1_ci95: Interval | None
     pass_at_1_exact: Interval | None
     drop: Estimate
+    area_drop: Estimate
     squared_sensitivity: Estimate
     robust_pass: Estimate
     robust_of: int

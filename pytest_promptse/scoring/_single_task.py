@@ -187,7 +187,8 @@ def _further(
         lost = [one_sided_drop(scores[:, 0], scores[:, columns[d]]) for d in plan.distances]
         drops = [drop(rates[:, 0], rates[:, columns[d]]) for d in plan.distances]
         w = area_weights(plan.distances)
-        result["drop"] = np.stack(drops, axis=1) @ w
+        result["drop"] = np.stack(drops, axis=1).mean(axis=1)
+        result["area_drop"] = np.stack(drops, axis=1) @ w
         result["shortfall"] = np.stack(lost, axis=1) @ w
         if min(sizes) > 1:
             squares = [

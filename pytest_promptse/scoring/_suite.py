@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pytest_promptse.scoring._causes import mean_split
-from pytest_promptse.scoring._elasticity import area_weights, uses_trapezoid
+from pytest_promptse.scoring._elasticity import area_weights, equal_weights, uses_trapezoid
 from pytest_promptse.scoring._estimates import (
     Resampling,
     noisiest,
@@ -183,7 +183,12 @@ def score_suite(
             if mode == "light"
             else finite_population_correction(main, scores, planned=planned, light=False)
         )
-        extra["drop"] = drop_correction(extra["drop"], scores, planned=planned)
+        extra["drop"] = drop_correction(
+            extra["drop"], scores, planned=planned, weights=equal_weights
+        )
+        extra["area_drop"] = drop_correction(
+            extra["area_drop"], scores, planned=planned, weights=area_weights
+        )
     by_id = {s.task_id: s for s in scores}
     return SuiteScore(
         **vars(main),
@@ -195,6 +200,7 @@ def score_suite(
         pass_at_1_ci95=extra["pass_at_1"].ci95,
         pass_at_1_exact=extra["pass_at_1"].exact,
         drop=extra["drop"],
+        area_drop=extra["area_drop"],
         squared_sensitivity=extra["squared_sensitivity"],
         robust_pass=extra["robust_pass"],
         robust_of=subset_size(scores),

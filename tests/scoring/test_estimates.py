@@ -107,6 +107,21 @@ def test_the_figures_of_a_suite_in_which_some_tasks_break():
         assert one.exact[0] < one.value < one.exact[1]
 
 
+@settings(deadline=None, max_examples=25)
+@given(st.lists(st.lists(st.integers(0, 8), min_size=6, max_size=6), min_size=1, max_size=3))
+def test_the_drop_is_the_difference_of_the_counts_that_the_summary_shows(by_task):
+    tasks = [
+        TaskSamples(
+            f"t{i}",
+            passes(7, 8),
+            {d: [passes(k, 8) for k in row[2 * n : 2 * n + 2]] for n, d in enumerate(D)},
+        )
+        for i, row in enumerate(by_task)
+    ]
+    found = score(tasks, interval=False)
+    assert found.drop.value == pytest.approx(7 / 8 - np.mean(by_task) / 8)
+
+
 def test_gains_lower_the_drop_and_elasticity():
     found = score(suite(6, better=True))
     assert found.drop.value == pytest.approx(-0.1)
