@@ -1,6 +1,7 @@
 """Test sessions for every supported Python and for the oldest and newest supported libraries.
 
-``nox`` runs all of them, ``nox -s lowest`` one. Arguments after ``--`` go to pytest.
+``nox`` runs all of them, ``nox -s lowest`` one, and ``nox -s lowest -P 3.13`` one with another
+Python. Arguments after ``--`` go to pytest.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import nox
 
-PYTHONS = ("3.11", "3.12", "3.13")
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 # The libraries whose oldest supported versions are tested. The tools of the development
 # environment stay at their newest.
 LOWEST = ("pytest", "pytest-xdist", "numpy", "scipy", "rich", "msgspec", "PyYAML", "pyseccomp")
@@ -43,7 +44,9 @@ def lowest(session: nox.Session) -> None:
         needs.write_text("\n".join(dict.fromkeys(direct)) + "\n", encoding="utf-8")
         session.run(
             *("uv", "pip", "compile", "--quiet", "--resolution", "lowest-direct"),
-            *("--python-version", PYTHONS[0], str(needs), "--output-file", str(pins)),
+            # The oldest that were built for this Python.
+            *("--only-binary", ":all:", "--python", f"{session.virtualenv.bin}/python"),
+            *(str(needs), "--output-file", str(pins)),
             external=True,
         )
         session.install("-e", ".[dev]", "--constraint", str(pins))

@@ -34,8 +34,9 @@ def test_the_page_is_served_until_the_command_is_interrupted(server):
         page = answer.read().decode()
     assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
     assert page.startswith("<!doctype html>")
-    with pytest.raises(urllib.error.HTTPError, match="404"):
+    with pytest.raises(urllib.error.HTTPError, match="404") as refused:
         urllib.request.urlopen(f"{address}etc/passwd", timeout=60)
+    refused.value.close()
     process.send_signal(signal.SIGINT)
     assert process.wait(60) == 0
 
