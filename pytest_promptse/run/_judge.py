@@ -181,7 +181,9 @@ class _Judgement(msgspec.Struct, array_like=True, kw_only=True):
     effects: bytes = b""
 
 
-_MOST_BUILT = 64
+_MOST_BUILT = 64 * 2**20
+"""Characters of all built programs that are kept."""
+
 _AT_ANY_PLACE = ("timeout", "resource")
 
 
@@ -355,9 +357,9 @@ class CompletionJudge:
         if key not in self._built:
             # No program is loaded in this process while a process of a check exists.
             self._end_shared()
-            if len(self._built) >= _MOST_BUILT:
-                del self._built[next(iter(self._built))]
             self._built[key] = runtime.prepare(program, self._sandbox(), limits)
+            while len(self._built) > 1 and _characters(self._built.values()) > _MOST_BUILT:
+                del self._built[next(iter(self._built))]
         return self._built[key]
 
     def _ask(self, request: _Request, task: Task, check: Check) -> _Judgement:
@@ -401,6 +403,10 @@ class CompletionJudge:
         shared, self._shared = self._shared, None
         if shared is not None:
             shared.close()
+
+
+def _characters(built: Iterable[str | Failure]) -> int:
+    return sum(len(program) for program in built if isinstance(program, str))
 
 
 def _fork_checker(sandbox: SandboxPool, task: Task, check: Check, *, shares: bool) -> Checker:

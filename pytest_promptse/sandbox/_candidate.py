@@ -124,8 +124,10 @@ class Candidate:
         entry_point: str,
         start: Callable[..., Execution],
         before_loan: Callable[[], None] | None = None,
+        has_paths_of_check: bool = True,
     ) -> None:
         self._program = program
+        self._has_paths_of_check = has_paths_of_check
         self._entry_point = entry_point
         self._start = start
         self._before_loan = before_loan
@@ -461,6 +463,11 @@ class Candidate:
             if self._surroundings.has_files_of_program:
                 self.fail("resource", f"the program's files: {error}")
             self.break_check(f"a temporary folder cannot be handed to the program: {error}")
+        if not self._has_paths_of_check and changes.keys() & {"folders_changed", "directory"}:
+            self.break_check(
+                "a temporary folder cannot be handed to the program at the isolation level "
+                "landlock; take another level, or pass the text"
+            )
         patches = changes.get("patches", [])
         changes["patches"] = [patch for patch in patches if self.can_send(patch[2])]
         if changes != {"patches": []}:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
@@ -21,6 +22,7 @@ from pytest_promptse.sandbox._mounts import PACKAGES, build_mounts
 from pytest_promptse.sandbox._pool import SandboxPool
 from pytest_promptse.sandbox._seccomp import Filters, compile_filters
 from pytest_promptse.sandbox._worker import Worker
+from pytest_promptse.sandbox.guest.folders import remove_contents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -168,7 +170,7 @@ def _open_landlock(
                 "weaker than bubblewrap (docs/explanation/sandbox.md#isolation-levels)"
             ),
             make_worker=make_worker,
-            release=lambda: shutil.rmtree(top, ignore_errors=True),
+            release=lambda: _remove(top),
             workers=workers,
             folder=top,
         )
@@ -196,7 +198,7 @@ def _open_none(
             isolation_level="none",
             description="none: programs run with your rights, only limits of time and memory hold",
             make_worker=make_worker,
-            release=lambda: shutil.rmtree(folder, ignore_errors=True),
+            release=lambda: _remove(folder),
             workers=workers,
             folder=folder,
         )
@@ -243,3 +245,9 @@ _OPENERS: dict[str, Callable[[int, tuple[str, ...], str | None, tuple[str, ...]]
     "landlock": _open_landlock,
     "none": _open_none,
 }
+
+
+def _remove(folder: str) -> None:
+    with contextlib.suppress(OSError):
+        remove_contents(folder)
+        Path(folder).rmdir()

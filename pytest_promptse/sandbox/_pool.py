@@ -143,7 +143,11 @@ class SandboxPool:
             executions: list[Execution] = []
             network = any(word in program for word in _NETWORK_WORDS)
             candidate = Candidate(
-                program, entry_point=entry_point, start=start, before_loan=before_loan
+                program,
+                entry_point=entry_point,
+                start=start,
+                before_loan=before_loan,
+                has_paths_of_check=self.isolation_level != "landlock",
             )
             try:
                 yield candidate

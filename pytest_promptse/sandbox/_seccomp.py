@@ -7,6 +7,7 @@ Ordinary programs, process pools and sockets on the loopback interface use none 
 from __future__ import annotations
 
 import errno
+import os
 import socket
 import tempfile
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ _TIOCLINUX = 0x541C
 _SO_SNDBUFFORCE, _SO_RCVBUFFORCE = 32, 33
 _SO_PASSPIDFD, _SO_PEERPIDFD = 76, 77
 _F_SETPIPE_SZ = 1031
+_IOPRIO_WHO_USER = 3  # linux/ioprio.h
 _REFUSED = (
     # namespaces and mounts
     "unshare setns umount2 pivot_root chroot move_mount open_tree fsopen fsconfig fsmount"
@@ -48,6 +50,16 @@ _ATTRIBUTES = (
     " setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr"
 )
 _SIGNALS = "kill tkill tgkill pidfd_send_signal rt_sigqueueinfo rt_tgsigqueueinfo"
+# The place of the argument that names the process. A program may name itself by 0 alone.
+_OF_A_PROCESS = {
+    "prlimit64": 0,
+    "sched_setaffinity": 0,
+    "sched_setattr": 0,
+    "sched_setparam": 0,
+    "sched_setscheduler": 0,
+    "ioprio_set": 1,
+    "setpriority": 1,
+}
 _KIND = 0xF  # the type of a socket without its flags
 _STATMOUNT, _LISTMOUNT, _QUOTACTL_FD, _OPEN_TREE_ATTR = 457, 458, 443, 467
 _REFUSED_NUMBERS = (_STATMOUNT, _LISTMOUNT, _QUOTACTL_FD, _OPEN_TREE_ATTR)
@@ -162,6 +174,11 @@ def _program(pyseccomp: Any, *, namespaces: bool, refused_families: tuple[int, .
         for name in _ATTRIBUTES.split():
             if _is_known(pyseccomp, name):
                 rules.add_rule(pyseccomp.ERRNO(0), name)
+        for name, place in _OF_A_PROCESS.items():
+            rules.add_rule(refuse, name, pyseccomp.Arg(place, pyseccomp.NE, 0))
+        # All processes of the user, of which 0 is the present one too.
+        rules.add_rule(refuse, "setpriority", pyseccomp.Arg(0, pyseccomp.EQ, os.PRIO_USER))
+        rules.add_rule(refuse, "ioprio_set", pyseccomp.Arg(0, pyseccomp.EQ, _IOPRIO_WHO_USER))
         if landlock.version() < landlock.SCOPE_VERSION:
             for name in _SIGNALS.split():
                 rules.add_rule(refuse, name)

@@ -213,6 +213,30 @@ def test_missing_toolchain_says_how_to_install_it(monkeypatch):
         _toolchains.installed.cache_clear()
 
 
+@pytest.mark.parametrize(
+    ("folder", "shown"),
+    [("", ["bin/bash", "lib/bash", "lib/libbash.so"]), (".local/", ["bin/bash"]), ("go/", [""])],
+)
+def test_toolchain_in_a_home_folder_does_not_show_the_home_folder(
+    monkeypatch, tmp_path, folder, shown
+):
+    prefix = tmp_path / folder
+    for name in ("bin/bash", "lib/bash/x", "lib/libbash.so", "secret"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    (prefix / "bin").mkdir(parents=True, exist_ok=True)
+    (prefix / "bin" / "bash").write_text("#!/bin/sh\necho 5.2\n")
+    (prefix / "bin" / "bash").chmod(0o755)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", f"{prefix / 'bin'}:/bin")
+    _toolchains.installed.cache_clear()
+    try:
+        folders = _toolchains.installed("bash").folders
+    finally:
+        _toolchains.installed.cache_clear()
+    assert list(folders) == [str(prefix / name) for name in shown]
+
+
 def test_toolchain_that_the_sandbox_does_not_show_is_no_failure_of_a_program(sandbox):
     bash = _toolchains.installed("bash")
     _Run(bash).check(sandbox)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING
 
@@ -59,6 +60,22 @@ def test_root_is_told_that_programs_run_as_another_user(tmp_path):
         confine(mounts, str(tmp_path), worker=0)
 
 
+@contextlib.contextmanager
+def landlock_sandbox():
+    try:
+        sandbox = open_sandbox("landlock", workers=1)
+    except SandboxError as error:
+        pytest.skip(str(error))
+    with sandbox:
+        yield sandbox
+
+
+@contextlib.contextmanager
+def confined(program):
+    with landlock_sandbox() as sandbox, sandbox.load(program, entry_point="f") as candidate:
+        yield candidate
+
+
 def test_a_program_reaches_no_file_socket_or_process_but_its_own():
     program = """
 import os, socket, tempfile
@@ -69,14 +86,39 @@ def f(expression):
     except OSError as error:
         return type(error).__name__
 """
-    try:
-        sandbox = open_sandbox("landlock", workers=1)
-    except SandboxError as error:
-        pytest.skip(str(error))
-    with sandbox, sandbox.load(program, entry_point="f") as candidate:
+    with confined(program) as candidate:
         assert candidate("open('/etc/passwd').read()") == "PermissionError"
         assert candidate("open('/proc/self/environ').read()") == "PermissionError"
         assert candidate("os.kill(os.getppid(), 0)") == "PermissionError"
         assert candidate("socket.socket()") == "PermissionError"
         assert candidate("open('/tmp/x', 'w')") == "PermissionError"
         assert candidate("tempfile.TemporaryFile().write(b'own')") == "3"
+        assert candidate("os.setpriority(os.PRIO_PROCESS, os.getppid(), 19)") == "PermissionError"
+        assert candidate("os.setpriority(os.PRIO_USER, 0, 19)") == "PermissionError"
+        assert candidate("os.sched_setaffinity(os.getppid(), {0})") == "PermissionError"
+        assert (
+            candidate("__import__('resource').prlimit(os.getppid(), 7, (3, 3))")
+            == "PermissionError"
+        )
+
+
+def test_a_program_leaves_no_folder_however_deep_or_closed():
+    program = """
+import os
+
+def f():
+    seen = os.listdir(".")
+    os.umask(0)
+    os.mkdir("closed", 0)
+    os.mkdir("wide")
+    os.symlink("/", "wide/link")
+    os.mkfifo("pipe")
+    for _ in range(1200):
+        os.mkdir("deep")
+        os.chdir("deep")
+    return seen
+"""
+    with landlock_sandbox() as sandbox:
+        for _ in range(2):
+            with sandbox.load(program, entry_point="f") as candidate:
+                assert candidate() == []

@@ -1,4 +1,5 @@
-# ruff: noqa: PTH103, PTH106, PTH107, PTH110, PTH112, PTH117, PTH118, PTH120, PTH123
+# ruff: noqa: PTH101, PTH103, PTH104, PTH106, PTH107, PTH108, PTH110, PTH112, PTH114, PTH117, PTH118
+# ruff: noqa: PTH120, PTH123, PTH208
 # The functions of os need no module that a program may have replaced.
 """Folders that the check and the program both have: what has changed in them, within limits."""
 
@@ -15,6 +16,32 @@ _MOST_BYTES = 8 * 2**20
 _MOST_LEVELS = 50
 Content = dict[str, Any]
 """Relative path of each entry: its bytes, None for a folder, or False for what was deleted."""
+
+
+def remove_contents(*folders: str) -> None:
+    """Remove everything in `folders`, however deep it is and whatever its modes are.
+
+    No process may use the folders meanwhile. Folders are moved to the top before they are removed,
+    since a path and a recursion have a limit.
+    """
+    for folder in folders:
+        moved = itertools.count()
+        prefix = os.path.join(folder, os.urandom(8).hex())
+        while names := os.listdir(folder):
+            for name in names:
+                path = os.path.join(folder, name)
+                if os.path.islink(path) or not os.path.isdir(path):
+                    os.unlink(path)
+                    continue
+                os.chmod(path, 0o700)
+                for inner in os.listdir(path):
+                    inner_path = os.path.join(path, inner)
+                    if os.path.islink(inner_path) or not os.path.isdir(inner_path):
+                        os.unlink(inner_path)
+                    else:
+                        os.chmod(inner_path, 0o700)
+                        os.rename(inner_path, f"{prefix}-{next(moved)}")
+                os.rmdir(path)
 
 
 class Folder:

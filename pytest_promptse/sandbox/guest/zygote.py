@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from pytest_promptse.sandbox.guest import guest, kernel, landlock
 from pytest_promptse.sandbox.guest.encode import encode
+from pytest_promptse.sandbox.guest.folders import remove_contents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -157,9 +158,9 @@ class _Zygote:
         if self.isolation != "namespaces":
             _kill_orphans(self.children.values())
         if self.isolation == "user":
-            _clear("/tmp", "/dev/shm")  # noqa: S108 - the container's own
+            remove_contents("/tmp", "/dev/shm")  # noqa: S108 - the container's own
         elif self.isolation == "landlock":
-            _clear(self.folder)
+            remove_contents(self.folder)
         return {"execution": execution, "status": status, "cpu": usage.ru_utime + usage.ru_stime}
 
     def become_program(
@@ -224,14 +225,3 @@ def _kill_orphans(keep: Iterable[int]) -> None:
                 os.kill(child, signal.SIGKILL)
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(child, 0)
-
-
-def _clear(*folders: str) -> None:
-    """Remove all files that a program left in `folders`. Its processes have ended."""
-    import shutil  # noqa: PLC0415 - its libraries would grow every child
-
-    for entry in [entry for folder in folders for entry in os.scandir(folder)]:
-        if entry.is_dir(follow_symlinks=False):
-            shutil.rmtree(entry.path, ignore_errors=True)
-        else:
-            os.unlink(entry.path)  # noqa: PTH108
