@@ -150,3 +150,16 @@ def test_a_page_names_only_public_things(page):
 def test_the_public_api_is_found():
     assert {"pytest_promptse.Task", "pytest_promptse.models.Backend"} <= PUBLIC
     assert any(set(imported_in(page.read_text(encoding="utf-8"))) for page in PAGES)
+
+
+def test_the_plugin_whose_types_are_checked_has_every_hook():
+    specified, implemented = (
+        {
+            name
+            for node in ast.parse((ROOT / path).read_text(encoding="utf-8")).body
+            for name in defined_by(node)
+            if name.startswith("pytest_promptse_")
+        }
+        for path in ("pytest_promptse/hookspecs.py", "tests/data/typed_plugin.py")
+    )
+    assert specified == implemented

@@ -67,5 +67,9 @@ def pytest_promptse_report(kind: str) -> Callable[[Record, Path], None] | None:
     return write_bytes if kind == "bytes" else None
 
 
+def pytest_promptse_candidates() -> Sequence[str]:
+    return ["candidates/*.j2"]
+
+
 def pytest_promptse_names(kind: Literal["backend", "rewriter", "report"]) -> Sequence[str]:
     return {"backend": ["echo"], "rewriter": ["louder"], "report": ["bytes"]}[kind]

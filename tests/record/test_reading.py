@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from pathlib import Path
 
 import msgspec
@@ -12,9 +13,12 @@ from pytest_promptse.errors import RecordError
 from pytest_promptse.record._files import encode
 from pytest_promptse.record._schema import decode
 
-# A record that version 0.1.0 of the package wrote. Never regenerate it, since it tests that old
-# records stay readable.
-FIRST = Path(__file__).parent / "records" / "run-1.json"
+# Records that released versions wrote, named after them. Once its version is released, a record is
+# never written again, since it tests that old records stay readable.
+RECORDS = Path(__file__).parent / "records"
+FIRST = RECORDS / "before-0.1.0.json"
+RELEASED = sorted(set(RECORDS.glob("*.json")) - {FIRST})
+CHANGELOG = Path(__file__).parents[2] / "CHANGELOG.md"
 
 
 def places(value, path=()):
@@ -22,6 +26,18 @@ def places(value, path=()):
     if isinstance(value, dict | list):
         for key, child in value.items() if isinstance(value, dict) else enumerate(value):
             yield from places(child, (*path, key))
+
+
+def lost(old, new, path=()):
+    """Yield the places of a record whose field or value another one lacks."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key, child in old.items():
+            yield from lost(child, new[key], (*path, key)) if key in new else [(*path, key)]
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for place, (one, other) in enumerate(zip(old, new, strict=True)):
+            yield from lost(one, other, (*path, place))
+    elif old != new:
+        yield path
 
 
 def spoiled(record, path, value):
@@ -34,13 +50,27 @@ def spoiled(record, path, value):
 
 
 def test_the_first_version_stays_readable():
-    record = decode(FIRST.read_bytes(), where="run-1.json")
+    record = decode(FIRST.read_bytes(), where="old.json")
     assert [task.id for task in record.tasks] == ["shout"]
     check_record(json.loads(FIRST.read_bytes()))
 
 
+@pytest.mark.parametrize("path", RELEASED, ids=lambda path: path.stem)
+def test_a_record_of_a_released_version_is_read_whole(path):
+    check_record(json.loads(path.read_bytes()))
+    again = b"".join(encode(decode(path.read_bytes(), where=path.name)))
+    assert list(lost(json.loads(path.read_bytes()), json.loads(again))) == []
+
+
+def test_every_released_version_has_a_record():
+    # Those of the version that is being made may still change: see CONTRIBUTING.md.
+    versions = re.findall(r"^## (\d\S*) ", CHANGELOG.read_text(encoding="utf-8"), re.MULTILINE)
+    assert versions
+    assert set(versions) <= {path.stem for path in RELEASED}
+
+
 def test_what_is_read_can_be_written_and_read_again():
-    record = decode(FIRST.read_bytes(), where="run-1.json")
+    record = decode(FIRST.read_bytes(), where="old.json")
     assert decode(b"".join(encode(record)), where="copy") == record
 
 
