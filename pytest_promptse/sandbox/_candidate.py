@@ -456,6 +456,8 @@ class Candidate:
     def _send_surroundings(self, execution: Execution, request: tuple[Any, ...]) -> None:
         if self._surroundings is None:
             return
+        if self._surroundings.starts_to_capture():
+            self._surroundings.skip_output(execution)
         operands = [part for item in request for part in (item if type(item) is tuple else [item])]
         try:
             changes = self._surroundings.changes(operands)
@@ -652,7 +654,8 @@ class Candidate:
                         continue
                     case ("effects", dict(effects)) if self._surroundings is not None:
                         self._announce_loan()
-                        self._surroundings.apply(effects)
+                        failed = self._surroundings.apply(effects)
+                        self._failed_assertion = self._failed_assertion or failed
                         continue
                     case ("callback", number, operation, callback_args, callback_kwargs):
                         self._call_back(

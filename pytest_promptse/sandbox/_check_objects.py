@@ -196,7 +196,7 @@ class CheckObjects:
     def _instance(self, value: Any) -> Built:
         cls = type(value)
         if isinstance(value, enum.Enum):
-            return self._new(value, "member", cls, value.name)
+            return self._new(value, "member", cls, objects.member_key(value))
         base, content = objects.content_of(value, cls)
         if base is not None:
             return Built(wire.PROXY, (-1, "value", cls, content))
@@ -267,6 +267,8 @@ class CheckObjects:
             raise WireError("a value of a class that is none")
         if kind == "member" and issubclass(found, enum.Enum) and type(content) is str:
             return found[content]
+        if kind == "member" and issubclass(found, enum.Flag) and type(content) is int:
+            return found(content)
         if kind != "value":
             raise WireError("an object of the check is malformed")
         if issubclass(found, tuple) and hasattr(found, "_make"):

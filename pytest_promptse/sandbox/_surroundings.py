@@ -59,16 +59,24 @@ class CheckSurroundings:
         self._levels: dict[str, int] | None = None
         self._recorder = _recorder()
         self._warned = False
+        self._streams = (sys.stdout, sys.stderr)
+        self._captured = False
         self._patches = 0
-        self._written = [0, 0]
+        self._written: dict[object, int] = {}
         self.has_files_of_program = False
         if "tmp_path" in fixtures:
             self._folders[str(fixtures["tmp_path"])] = Folder(str(fixtures["tmp_path"]))
 
     @property
     def captures(self) -> bool:
-        """True if the check reads the program's output through pytest."""
-        return any(name.startswith(("capsys", "capfd")) for name in self._fixtures)
+        """True if the check reads the program's output, through pytest or a stream of its own."""
+        is_redirected = sys.stdout is not self._streams[0] or sys.stderr is not self._streams[1]
+        return is_redirected or any(name.startswith(("capsys", "capfd")) for name in self._fixtures)
+
+    def starts_to_capture(self) -> bool:
+        """Return True if the check has begun to capture since the last call."""
+        before, self._captured = self._captured, self.captures
+        return self._captured and not before
 
     def changes(self, arguments: Iterable[Any]) -> dict[str, Any]:
         """Return what has changed since the last call, for `Surroundings.adopt`.
@@ -167,15 +175,24 @@ class CheckSurroundings:
         return {**dict.fromkeys((before or {}).keys() - now.keys(), 0), **now}
 
     def _starts_to_record(self) -> bool:
-        if self._warned or ("recwarn" not in self._fixtures and _recorder() is self._recorder):
+        if self._warned:
             return False
-        self._warned = True
-        return True
+        self._warned = (
+            "recwarn" in self._fixtures
+            or _recorder() is not self._recorder
+            or any(action == "error" for action, *_ in warnings.filters)
+        )
+        return self._warned
 
     # -- effects --------------------------------------------------------------------------------
 
-    def apply(self, effects: dict[Any, Any]) -> None:
+    def apply(self, effects: dict[Any, Any]) -> Warning | None:
         """Repeat effects of the program here. They are not trusted.
+
+        Returns
+        -------
+        Warning or None
+            The first warning that the check has made an error.
 
         Raises
         ------
@@ -199,6 +216,7 @@ class CheckSurroundings:
             made = logging.LogRecord(name, level, path, line, message, None, None, function)
             made.exc_text = error or None
             logging.getLogger(name).handle(made)
+        failed: Warning | None = None
         for warning in effects.get("warnings", []):
             category, message, line = warning
             take([message, line], str, int)
@@ -210,19 +228,30 @@ class CheckSurroundings:
                 for kind in category.__mro__
                 if issubclass(kind, Warning) and not isinstance(kind, HandleType)
             )
-            # The line is quoted from the file, so the program does not name one.
-            shown = warnings.WarningMessage(message, category, _PROGRAM_FILE, line)
-            shown.message = category(message)
-            warnings._showwarnmsg(shown)  # type: ignore[attr-defined]  # noqa: SLF001 - past the filters
+            # The line is quoted from the file, so the program does not name one. A new registry,
+            # since the filters of the check shall not count a program's warnings as repeated.
+            try:
+                warnings.warn_explicit(message, category, _PROGRAM_FILE, line, registry={})
+            except ResourceWarning:
+                pass  # destructors warn of it, whose exceptions end nothing
+            except Warning as error:
+                failed = failed or error
+        return failed
 
     def write_output(self, execution: Execution) -> None:
-        """Write the program's new output where pytest captures that of the check."""
+        """Write the program's new output where that of the check goes."""
         execution.drain_output()
-        streams = ((sys.stdout, execution.output), (sys.stderr, execution.errors))
-        for place, (stream, output) in enumerate(streams):
+        streams = {execution.errors: sys.stderr, execution.output: sys.stdout}
+        for output, stream in streams.items():
             text = output.text()
-            stream.write(text[self._written[place] :])
-            self._written[place] = len(text)
+            stream.write(text[self._written.get(output, 0) :])
+            self._written[output] = len(text)
+
+    def skip_output(self, execution: Execution) -> None:
+        """Leave out the output so far, which the program wrote before the check redirected it."""
+        execution.drain_output()
+        for output in (execution.output, execution.errors):
+            self._written[output] = len(output.text())
 
 
 def _recorder() -> Any:

@@ -55,6 +55,11 @@ SPECIALS = frozenset(
 """Special methods that a local class gets if the program's class has them."""
 
 
+def member_key(member: enum.Enum) -> Any:
+    """Return the name of a member of an enumeration, or the bits of flags, which may have none."""
+    return member.value if isinstance(member, enum.Flag) else member.name
+
+
 def _ordered(kind: str) -> Callable[[Any], Any]:
     base = standard.find("collections", kind)
     return lambda value: dict(base.items(value))
@@ -163,7 +168,7 @@ class Objects:
         of_check = self.proxy_numbers.get(id(cls))
         if of_check is not None:
             if isinstance(value, enum.Enum):
-                return Built(wire.PROXY, (of_check, "member", value.name))
+                return Built(wire.PROXY, (of_check, "member", member_key(value)))
             return Built(wire.PROXY, (of_check, "value", content_of(value, cls)[1]))
         if cls.__module__ == "numpy":
             array = numpy_parts(value)

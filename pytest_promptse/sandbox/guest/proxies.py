@@ -202,8 +202,8 @@ class ProxyFactory:
         made: Any = getattr(enum, base)(name, members, module="check")
         return made
 
-    def _member(self, _number: int, cls: Any, name: str) -> Any:
-        return cls[name]
+    def _member(self, _number: int, cls: Any, key: Any) -> Any:
+        return cls[key] if type(key) is str else cls(key)
 
     def _subclass(self, _number: int, name: str, base: Any) -> Any:
         return type(name, (base,), {"__module__": "check"})
