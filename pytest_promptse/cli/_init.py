@@ -40,8 +40,8 @@ def slugify(title):
     # The reference proves that the test accepts a right program:
     # pytest --promptse-model reference
     reference=SOLUTION,
-    # The suite fails if its AUC-E is lower. 1 means that no variant changes anything.
-    min_auc_e=0.5,
+    # The suite fails if reworded prompts are solved less often than this one, by more than 0.1.
+    max_drop=0.1,
 )
 def test_slugify(candidate):
     assert candidate("Hello,  World!") == "hello-world"

@@ -499,9 +499,9 @@ OPTIONS: Mapping[str, Option] = {
         ),
         _option(
             "inconclusive",
-            _option_types.choice("pass", "fail", "skip"),
-            "pass",
-            "outcome of an inconclusive gate: pass (default, with a note), fail or skip",
+            _option_types.choice("skip", "fail", "pass"),
+            "skip",
+            "outcome of an inconclusive gate: skip or pass, both with the reason, or fail",
             metavar="NAME",
             marker=True,
         ),

@@ -343,7 +343,7 @@ def _measure(
         item.stash[_DETAILS] = _details(item, run, target, planned)
         pytest.fail(gate.message, pytrace=False)
     if gate.verdict == "inconclusive" and target.suite.settings.inconclusive == "skip":
-        pytest.skip(gate.message)
+        pytest.skip(f"inconclusive: {gate.message}")
     if gate.verdict == "inconclusive":
         item.stash[RESULT_WORD] = f"INCONCLUSIVE ({count.passes}/{count.n})"
 
@@ -410,8 +410,8 @@ def _report_comparison(item: pytest.Item, result: ComparisonResult) -> None:
 def report_gate(item: pytest.Item, gate: Gate, inconclusive: str) -> None:
     """Fail, skip or pass `item` by the verdict of `gate`, and show its figure.
 
-    `inconclusive` is the setting for an inconclusive gate: ``fail``, ``skip``, or ``pass``,
-    which adds a note.
+    `inconclusive` is the setting for an inconclusive gate: ``fail``, or ``skip`` or ``pass``, which
+    add a note with the reason.
     """
     verb = "MEASURED" if gate.threshold is None else "PASSED"
     if gate.verdict == "inconclusive":
@@ -423,13 +423,11 @@ def report_gate(item: pytest.Item, gate: Gate, inconclusive: str) -> None:
         pytest.fail(gate.message, pytrace=False)
     if gate.verdict == "inconclusive":
         message = f"inconclusive: {gate.message}"
-        match inconclusive:
-            case "fail":
-                pytest.fail(message, pytrace=False)
-            case "skip":
-                pytest.skip(message)
-            case "pass":
-                item.stash[_NOTES].append(message)
+        if inconclusive == "fail":
+            pytest.fail(message, pytrace=False)
+        item.stash[_NOTES].append(message)
+        if inconclusive == "skip":
+            pytest.skip(message)
 
 
 def _properties(gate: Gate) -> Iterator[tuple[str, float]]:

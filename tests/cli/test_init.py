@@ -33,11 +33,18 @@ def test_the_first_test_passes_with_its_reference(pytester, monkeypatch):
     monkeypatch.chdir(pytester.path)
     assert main(["init", "--yes"]) == 0
     arguments = ("-p", "no:asyncio", "-p", "no:randomly", "-p", "no:django")
-    result = pytester.runpytest_subprocess(
-        *arguments, "--promptse-model", "reference", "--promptse-preset", "smoke"
-    )
+    result = pytester.runpytest_subprocess(*arguments, "--promptse-model", "reference")
     assert result.ret == 0
-    assert result.parseoutcomes() == {"passed": 8}
+    assert result.parseoutcomes() == {"passed": 18}
+
+
+def test_the_first_run_decides_its_gate(pytester, monkeypatch):
+    monkeypatch.chdir(pytester.path)
+    assert main(["init", "--yes"]) == 0
+    arguments = ("-p", "no:asyncio", "-p", "no:randomly", "-p", "no:django")
+    result = pytester.runpytest_subprocess(*arguments, "--promptse-model", "tiny")
+    result.stdout.fnmatch_lines(["drop 0.?? > 0.10, 95 % interval 0.?? to 0.??"])
+    assert result.parseoutcomes() == {"passed": 17, "failed": 1}
 
 
 def test_a_github_job_requires_the_model_and_has_its_key(project):

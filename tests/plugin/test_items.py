@@ -49,7 +49,7 @@ def test_without_a_model_the_test_is_skipped_and_says_why(run):
 
 def test_an_ini_file_can_name_the_model(run, pytester):
     pytester.makeini("[pytest]\npromptse_model = reference\npromptse_min_auc_e = 0.9\n")
-    run().assert_outcomes(passed=8)
+    run().assert_outcomes(passed=7, skipped=1)
 
 
 def test_a_gate_fails_in_one_line(run, answers, programs):
@@ -57,7 +57,7 @@ def test_a_gate_fails_in_one_line(run, answers, programs):
         {0.1: [programs.wrong], 0.2: [programs.wrong], 0.3: [programs.wrong, programs.right]}
     )
     unsure = run("--promptse-model", model, "--promptse-min-auc-e", "0.5")
-    unsure.assert_outcomes(passed=8)
+    unsure.assert_outcomes(passed=7, skipped=1)
     unsure.stdout.fnmatch_lines(["*inconclusive: AUC-E 0.08, but its 95 % interval (*) contains*"])
     result = run("--promptse-model", model, "--promptse-min-auc-e", "0.5", *POINT)
     result.assert_outcomes(passed=7, failed=1)
@@ -76,9 +76,24 @@ def test_a_variant_fails_only_below_its_own_floor(run, answers, programs):
 def test_by_default_a_gate_compares_the_whole_interval(run, pytester):
     result = run("--promptse-min-auc-e", "0.99", *REFERENCE, "--promptse-report", "json:run.json")
     result.stdout.fnmatch_lines(["*inconclusive: AUC-E 1.00, but its 95 % interval (*) contains*"])
-    result.assert_outcomes(passed=8)
+    result.assert_outcomes(passed=7, skipped=1)
     record = json.loads((pytester.path / "run.json").read_text())
     assert record["suites"][0]["settings"]["gate"] == "confident"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "counts"),
+    [("skip", {"skipped": 1}), ("pass", {"passed": 1}), ("fail", {"failed": 1})],
+)
+def test_an_inconclusive_gate_says_why_and_is_not_passed_unless_that_is_wanted(
+    run, outcome, counts
+):
+    options = ("-v", "-k", "auc-e", "--promptse-min-auc-e", "0.99")
+    result = run(*options, "--promptse-inconclusive", outcome, *REFERENCE)
+    word = "FAILED" if outcome == "fail" else "INCONCLUSIVE (AUC-E 1.00, but"
+    result.stdout.fnmatch_lines([f"*auc-e* {word}*"])
+    result.stdout.fnmatch_lines(["*inconclusive: AUC-E 1.00, but its 95 % interval (*) contains*"])
+    result.assert_outcomes(deselected=7, **counts)
 
 
 def test_gates_measure_what_was_deselected(run):
