@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import re
 
 import pytest
@@ -31,7 +32,13 @@ def test_clamp(candidate):
 
 
 @pytest.fixture
-def project(tmp_path, monkeypatch):
+def project(tmp_path, monkeypatch, fork_server):
+    # A search starts pytest five times.
+    def run(command, *, capture_output, text, check):
+        assert (capture_output, text, check) == (True, True, False)
+        return fork_server.run(command, cwd=str(tmp_path), env=dict(os.environ))
+
+    monkeypatch.setattr("subprocess.run", run)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)

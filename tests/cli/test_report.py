@@ -8,7 +8,7 @@ import pytest
 from pytest_promptse.cli._main import main
 from pytest_promptse.record._schema import decode
 
-SAVED = Path(__file__).parents[1] / "record" / "records" / "run-1.json"
+SAVED = Path(__file__).parents[1] / "record" / "records" / "before-0.1.0.json"
 
 
 @pytest.fixture(autouse=True)
