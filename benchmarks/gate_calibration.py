@@ -29,6 +29,7 @@ from gate_simulations import (
     single_task,
 )
 from odds_ratio_simulations import SENSITIVITIES, library_misses, odds_ratio_misses
+from rerun_simulations import misses_over_reruns
 from round_simulations import in_rounds, single_in_rounds
 from simulated_models import CI, DISTANCES, PAPER, POPULATIONS, PRESETS, SMOKE
 from truth_simulations import FIGURES, TRUTHS, misses, power_of
@@ -135,6 +136,31 @@ def single_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     return table(
         ("task", "AUC-E", "light AUC-E"),
         ((name, *(job.result().text for job in pair)) for name, pair in jobs.items()),
+    )
+
+
+def over_reruns_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """Errors of `max_drop` with intervals over reruns of fixed tasks."""
+    sizes = (1, 4, 8)
+    jobs = {
+        (name, n): pool.submit(
+            misses_over_reruns, name, n, CI, suites=effort.suites // 3, seed=effort.seed
+        )
+        for name in TRUTHS
+        for n in sizes
+    }
+    return table(
+        ("model", *(f"{n} task{'s' * (n > 1)}" for n in sizes)),
+        (
+            (
+                name,
+                *(
+                    f"{100 * job.fails:.1f} / {100 * job.passes:.1f}"
+                    for job in (jobs[name, n].result() for n in sizes)
+                ),
+            )
+            for name in TRUTHS
+        ),
     )
 
 
@@ -382,6 +408,7 @@ TABLES: dict[str, Callable[[Effort, ProcessPoolExecutor], str]] = {
     "ceiling": ceiling_table,
     "single": single_table,
     "reruns": reruns_table,
+    "over reruns": over_reruns_table,
     "rounds": rounds_table,
     "single rounds": single_rounds_table,
     "compare": compare_table,

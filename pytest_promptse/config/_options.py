@@ -481,10 +481,10 @@ OPTIONS: Mapping[str, Option] = {
         ),
         _option(
             "interval",
-            _option_types.choice("tasks", "tasks+emotions"),
+            _option_types.choice("tasks", "tasks+emotions", "reruns"),
             "tasks",
-            "what 95 %% intervals cover: other tasks with the same emotions (default), or other "
-            "tasks and emotions",
+            "what 95 %% intervals cover: other tasks with the same emotions (tasks, default), "
+            "other tasks and emotions, or another run of the same prompts (reruns)",
             metavar="NAME",
             marker=True,
         ),

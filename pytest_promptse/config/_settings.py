@@ -79,7 +79,7 @@ class Settings:
     max_shortfall: float | None
     max_flips: float | None
     min_odds_ratio: float | None
-    interval: Literal["tasks", "tasks+emotions"]
+    interval: Literal["tasks", "tasks+emotions", "reruns"]
     gate: Literal["point", "confident"]
     inconclusive: Literal["pass", "fail", "skip"]
     aa: bool

@@ -202,7 +202,7 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     Intervals named ``ci95`` cover further tasks like the measured ones. Intervals named ``exact``
     hold for any unseen tasks. ``speaks_for`` is what varies in the intervals: ``tasks``,
-    ``tasks+emotions``, or ``reruns`` for a suite of one task. The documentation on gates explains
+    ``tasks+emotions``, or ``reruns`` (always so for one task). The documentation on gates explains
     ``drop``, ``squared_sensitivity``, ``robust_pass`` (the worst case over ``robust_of`` variants),
     ``shortfall``, ``flips`` and ``odds_ratio``. ``control`` is None without a control condition;
     control variants count in no other figure.

@@ -310,7 +310,7 @@ def _score(suite: SuiteRow, run_log: RunLog, *, comparisons: int = 1) -> SuiteSc
         mode=mode,
         weighting=suite.weighting,
         seed=suite.seed,
-        over_emotions=suite.settings.get("interval") == "tasks+emotions",
+        speaks_for=suite.settings.get("interval", "tasks"),
         looks=len(suite.looks) * comparisons,
         planned=suite.looks[-1] if len(suite.looks) > 1 else None,
     )

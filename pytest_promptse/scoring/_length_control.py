@@ -38,7 +38,6 @@ from pytest_promptse.scoring._intervals import (
     generator,
     resampled_pass_rates,
     resampled_softexec,
-    shifted_interval,
 )
 from pytest_promptse.scoring._scores import Estimate, LengthControl, LengthControlLevel
 from pytest_promptse.scoring._task_score import Plan, score_prompt
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.scoring._estimates import Resampling
     from pytest_promptse.scoring._samples import Floats, TaskSamples
-    from pytest_promptse.scoring._scores import Curve, Interval, TaskScore
+    from pytest_promptse.scoring._scores import Curve, TaskScore
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,43 +134,7 @@ def variant_left(score: TaskScore, d: float) -> Floats:
     return np.array([control - one.score for one in score.variants[d]])
 
 
-def single_task_length_control(
-    found: LengthControl, task: TaskSamples, plan: Plan, *, resamples: int
-) -> LengthControl:
-    """Return `found`, of a suite of one task, with intervals for another run of its prompts.
-
-    The samples of each prompt are resampled, as in `_single_task`.
-
-    `resamples` is the number of draws.
-    """
-    draws = {d: _left_draws(task, d, plan, resamples) for d in found.levels}
-    levels = {
-        d: LengthControlLevel(
-            n_tasks=level.n_tasks,
-            loss=level.loss,
-            control_loss=level.control_loss,
-            left=_around(level.left, draws[d], plan),
-        )
-        for d, level in found.levels.items()
-    }
-    left = found.left
-    if left.value is not None:
-        left = _around(
-            left,
-            np.stack([draws[d] for d in plan.distances], axis=1) @ area_weights(plan.distances),
-            plan,
-        )
-    return LengthControl(loss=found.loss, control_loss=found.control_loss, left=left, levels=levels)
-
-
-def _around(estimate: Estimate, draws: Floats, plan: Plan) -> Estimate:
-    if estimate.value is None:
-        return estimate
-    ci95: Interval = shifted_interval(estimate.value, draws, bounds=SIGNED, looks=plan.looks)
-    return Estimate(value=estimate.value, ci95=ci95, exact=None)
-
-
-def _left_draws(task: TaskSamples, d: float, plan: Plan, resamples: int) -> Floats:
+def left_draws(task: TaskSamples, d: float, plan: Plan, resamples: int) -> Floats:
     """Return R(d) under resampling of the samples, shape (R,).
 
     R(d) is the mean score of the control variants at distance `d` minus that of the variants. R is

@@ -24,9 +24,10 @@ from pytest_promptse.scoring._finite_population import (
     finite_population_correction,
 )
 from pytest_promptse.scoring._intervals import unseen_share
-from pytest_promptse.scoring._length_control import length_control, single_task_length_control
+from pytest_promptse.scoring._length_control import length_control
 from pytest_promptse.scoring._multiplicity import benjamini_hochberg
 from pytest_promptse.scoring._noise_floor import p_value
+from pytest_promptse.scoring._reruns import MOST_DRAWS, RerunIntervals, TaskDraws, task_draws
 from pytest_promptse.scoring._robustness import subset_size
 from pytest_promptse.scoring._scores import (
     Curve,
@@ -37,7 +38,6 @@ from pytest_promptse.scoring._scores import (
     SuiteScore,
     TaskScore,
 )
-from pytest_promptse.scoring._single_task import single_task_intervals
 from pytest_promptse.scoring._task_score import (
     NullDraws,
     Plan,
@@ -75,7 +75,7 @@ def score_suite(
     resamples: int = 9999,
     permutations: int = 499,
     interval: bool = True,
-    over_emotions: bool = False,
+    speaks_for: SpeaksFor = "tasks",
     looks: int = 1,
     planned: int | None = None,
 ) -> SuiteScore:
@@ -103,9 +103,10 @@ def score_suite(
         is below 1 / (R + 1).
     interval
         True to compute intervals; otherwise they are None.
-    over_emotions
-        True for intervals that also cover other emotions. Every task must then name the emotion of
-        each variant.
+    speaks_for
+        What the intervals cover: other tasks with the same emotions, other tasks and other
+        emotions, or another run of the same prompts. For ``"tasks+emotions"``, every task must name
+        the emotion of each variant. A suite of one task always has ``"reruns"``.
     looks
         Number of times that the suite is scored while its samples arrive, including this time. The
         intervals of all looks together hold with 95 % (see `_sequential`).
@@ -141,8 +142,7 @@ def score_suite(
             f"permutations is {permutations}, resamples is {resamples} and looks is {looks}: "
             f"give at least 1, {_LEAST_RESAMPLES} and 1"
         )
-    measured = _measure(tasks, plan)
-    only = measured.only
+    measured = _measure(tasks, plan, reruns=resamples if interval else 0, speaks_for=speaks_for)
     ids = [score.task_id for score in measured.scores]
     _check_ids(ids)
     # The order of a float sum changes its last digits, so it is fixed here and not by the caller.
@@ -151,7 +151,7 @@ def score_suite(
         resamples=resamples if interval else 0,
         seed=seed,
         looks=looks,
-        emotions=_emotions_of(ids, measured.emotions) if over_emotions else None,
+        emotions=_emotions_of(ids, measured.emotions) if speaks_for == "tasks+emotions" else None,
     )
     light = _figures(
         [score.light for score in scores],
@@ -166,17 +166,16 @@ def score_suite(
         main = _figures(scores, measured.draws, scores, plan, over, light=False)
     extra = suite_estimates(scores, plan.distances, over)
     control = length_control(scores, plan.distances, over)
-    speaks_for: SpeaksFor = "tasks+emotions" if over_emotions else "tasks"
-    if only is not None and only.original is not None:
+    if len(scores) == 1 and scores[0].original is not None:
         speaks_for = "reruns"
-        if interval:
-            own = single_task_intervals(only, plan, scores[0], resamples=resamples)
-            light = own.light(light)
-            main = light if mode == "light" else own.full(main)
-            extra = own.estimates(extra)
-            if control is not None:
-                control = single_task_length_control(control, only, plan, resamples=resamples)
-    if interval and planned is not None and len(ids) < _FEW_TASKS:
+    if measured.reruns:
+        reruns = RerunIntervals(tasks=measured.reruns, distances=plan.distances, looks=looks)
+        light = reruns.light(light)
+        main = light if mode == "light" else reruns.full(main)
+        extra = reruns.estimates(extra)
+        control = None if control is None else reruns.length_control(control)
+    few = len(ids) < _FEW_TASKS or speaks_for == "reruns"
+    if interval and planned is not None and few:
         light = finite_population_correction(light, scores, planned=planned, light=True)
         main = (
             light
@@ -216,7 +215,13 @@ def score_suite(
             for d in plan.distances
             if (splits := [s.causes[d] for s in scores if d in s.causes])
         },
-        warnings=_warnings(scores, plan, extra["pass_at_1"].value, emotions=over.emotions),
+        warnings=_warnings(
+            scores,
+            plan,
+            extra["pass_at_1"].value,
+            emotions=over.emotions,
+            speaks_for=speaks_for,
+        ),
         tasks=tuple(by_id[task_id] for task_id in ids),
     )
 
@@ -270,20 +275,27 @@ class _NullDrawMeans:
 class _Measured:
     """The arrays that are kept of the measured tasks of a suite.
 
-    ``only`` has the samples of the task if the suite has one task, else None.
+    ``reruns`` has the draws of the tasks for intervals over reruns, in the order of their ids.
     """
 
     scores: list[TaskScore]
     emotions: Emotions
     draws: _NullDrawMeans
     light_draws: _NullDrawMeans
-    only: TaskSamples | None
+    reruns: Sequence[TaskDraws]
 
 
-def _measure(tasks: Iterable[TaskSamples], plan: Plan) -> _Measured:
+def _measure(
+    tasks: Iterable[TaskSamples], plan: Plan, *, reruns: int, speaks_for: SpeaksFor
+) -> _Measured:
+    """Measure the tasks, with `reruns` resamples of each if the intervals are over reruns.
+
+    `reruns` is 0 for no intervals. A suite of one task always has intervals over reruns.
+    """
     scores: list[TaskScore] = []
     emotions: dict[str, Mapping[float, Sequence[str]]] = {}
     draws, light_draws = _NullDrawMeans(), _NullDrawMeans()
+    by_task: dict[str, TaskDraws] = {}
     only: TaskSamples | None = None
     for task in tasks:
         only = None if scores else task
@@ -293,8 +305,17 @@ def _measure(tasks: Iterable[TaskSamples], plan: Plan) -> _Measured:
         light_draws.add(measured.light_draws)
         if measured.emotions is not None:
             emotions[task.task_id] = measured.emotions
+        if speaks_for == "reruns" and reruns and task.original is not None:
+            n = min(reruns, MOST_DRAWS)
+            by_task[task.task_id] = task_draws(task, plan, measured.score, resamples=n)
+    if only is not None and only.original is not None and reruns:
+        by_task = {only.task_id: task_draws(only, plan, scores[0], resamples=reruns)}
     return _Measured(
-        scores=scores, emotions=emotions, draws=draws, light_draws=light_draws, only=only
+        scores=scores,
+        emotions=emotions,
+        draws=draws,
+        light_draws=light_draws,
+        reruns=[by_task[task_id] for task_id in sorted(by_task)],
     )
 
 
@@ -400,6 +421,7 @@ def _warnings(
     pass_at_1: float | None,
     *,
     emotions: Emotions | None,
+    speaks_for: SpeaksFor,
 ) -> tuple[str, ...]:
     lines = []
     n = len(scores)
@@ -426,11 +448,11 @@ def _warnings(
             f"pass@1 is {pass_at_1:.2f}: tasks that are never solved have elasticity 1, so AUC-E "
             "says nothing about stability here"
         )
-    if 1 < n < _ENOUGH_TASKS:
+    if 1 < n < _ENOUGH_TASKS and speaks_for != "reruns":
         lines.append(
             f"{n} tasks are few: up to {100 * unseen_share(n):.0f} % of other tasks may behave in "
-            "another way, with nothing to show it here (95 % confidence). Add tasks, or judge "
-            "these tasks alone with min_task_auc_e"
+            "another way, with nothing to show it here (95 % confidence). Add tasks, or set "
+            "interval = reruns if no other tasks matter to you"
         )
     if emotions is not None:
         names = {e for own in emotions.values() for group in own.values() for e in group}

@@ -151,7 +151,7 @@ def with_emotions(breaking: tuple[str, ...], n: int = 30, seed: int = 0) -> list
 
 def test_an_emotion_that_breaks_every_task_widens_only_the_interval_over_emotions():
     tasks = with_emotions(("tired",))
-    plain, both = score(tasks), score(tasks, over_emotions=True)
+    plain, both = score(tasks), score(tasks, speaks_for="tasks+emotions")
     assert (plain.speaks_for, both.speaks_for) == ("tasks", "tasks+emotions")
     assert both.auc_e == plain.auc_e
     widths = [one.ci95[1] - one.ci95[0] for one in (plain, both)]
@@ -162,7 +162,7 @@ def test_an_emotion_that_breaks_every_task_widens_only_the_interval_over_emotion
 
 def test_intervals_over_emotions_need_their_names():
     with pytest.raises(ValueError, match="names no emotions"):
-        score(suite(1), over_emotions=True)
+        score(suite(1), speaks_for="tasks+emotions")
     with pytest.raises(ValueError, match="give one for each"):
         TaskSamples("t", passes(8, 8), {0.1: [passes(8, 8)] * 2}, {0.1: ["calm"]})
 
@@ -172,7 +172,7 @@ def test_one_emotion_alone_has_no_interval_over_emotions():
         TaskSamples(one.task_id, one.original, one.variants, dict.fromkeys(D, ("calm",) * 4))
         for one in with_emotions(())
     ]
-    found = score(tasks, over_emotions=True)
+    found = score(tasks, speaks_for="tasks+emotions")
     assert found.ci95 is None
     assert any("one emotion" in line for line in found.warnings)
 

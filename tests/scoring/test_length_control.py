@@ -174,6 +174,6 @@ def test_scores_by_soft_exec_are_compared_where_the_suite_has_them():
 def test_intervals_cover_other_emotions_where_the_suite_wants_that():
     tasks = [task(f"t{n}", 4, [0, 4, 4], [4, 4, 4]) for n in range(8)]
     plain = control_of(tasks).left
-    wide = control_of(tasks, over_emotions=True).left
+    wide = control_of(tasks, speaks_for="tasks+emotions").left
     assert wide.value == plain.value
     assert wide.ci95[0] < plain.ci95[0]

@@ -92,14 +92,14 @@ def test_an_interval_over_emotions_is_wide_where_one_of_them_breaks_the_model(ti
     rates = dict.fromkeys(("calm", "excited", "focused", "stressed", "anxious"), 0.8)
     tasks = suite(rates | {"tired": tired})
     width = []
-    for over_emotions in (False, True):
+    for speaks_for in ("tasks", "tasks+emotions"):
         score = score_suite(
             tasks,
             distances=D,
             mode="light",
             permutations=1,
             resamples=100,
-            over_emotions=over_emotions,
+            speaks_for=speaks_for,
         )
         low, high = score.odds_ratio.ci95
         assert low < score.odds_ratio.value < high

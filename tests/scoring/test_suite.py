@@ -213,6 +213,33 @@ def test_a_single_task_is_resampled_under_softexec_too():
     assert 0.0 <= low < score.auc_e < high <= 1.0
 
 
+def test_intervals_over_reruns_hold_the_tasks_fixed():
+    # Half of the tasks lose everything. Other tasks may differ, but a rerun repeats these.
+    tasks = [
+        TaskSamples(f"t{i}", passes(32, 32), {d: [passes(8 * (i % 2), 8)] * 4 for d in D})
+        for i in range(8)
+    ]
+    options = {"distances": D, "mode": "promptse", "weighting": "uniform", **FAST}
+    over_tasks = score_suite(tasks, **options)
+    reruns = score_suite(tasks, speaks_for="reruns", **options)
+    assert (over_tasks.speaks_for, reruns.speaks_for) == ("tasks", "reruns")
+    assert reruns.drop.value == over_tasks.drop.value == 0.5
+    assert over_tasks.drop.ci95[0] < 0.2
+    assert reruns.drop.ci95[0] > 0.45
+    assert reruns.drop.ci95[1] < 0.55
+    assert 0.45 < reruns.ci95[0] < 0.5 < reruns.ci95[1] < 0.55
+    assert all(one is None for one in (reruns.exact, reruns.drop.exact, reruns.excess_exact))
+    assert not any("tasks are few" in line for line in reruns.warnings)
+
+
+def test_the_order_of_the_tasks_does_not_change_intervals_over_reruns():
+    tasks = suite(5)
+    options = {"distances": D, "mode": "promptse", "speaks_for": "reruns", **FAST}
+    forth, back = score_suite(tasks, **options), score_suite(tasks[::-1], **options)
+    assert forth.ci95 == back.ci95
+    assert forth.shortfall == back.shortfall
+
+
 def test_a_single_task_does_not_cover_variants_that_were_not_sampled():
     def score(k: int, passing: int, mode: str = "promptse"):
         task = TaskSamples("t", passes(32, 32), {d: [passes(passing, 8)] * k for d in D})
