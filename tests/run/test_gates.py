@@ -58,6 +58,13 @@ def test_figures_that_a_loss_brings_to_0_can_always_fail(decide, options):
     assert decide(original=HALF, variant=HALF, gate="point", max_drop=0.9).verdict == "inconclusive"
 
 
+@pytest.mark.parametrize(("interval", "verdict"), [("tasks", "inconclusive"), ("reruns", "pass")])
+def test_intervals_over_reruns_decide_where_other_tasks_might_differ(decide, interval, verdict):
+    solved = ("",) * 8
+    gate = decide(original=solved, variant=solved, max_drop=0.2, interval=interval)
+    assert gate.verdict == verdict
+
+
 def suite_of(store, rates, gate, *, mode="light"):
     """Return the verdict of the gate of 20 tasks whose original and variants have these rates."""
     rng = random.Random(5)
