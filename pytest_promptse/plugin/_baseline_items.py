@@ -33,10 +33,13 @@ class ComparisonResult:
         The word that the item shows beside its outcome.
     losses
         The reasons to fail, one line each.
+    undecided
+        The figures that the comparison does not decide, one line each.
     """
 
     word: str
     losses: tuple[str, ...] = ()
+    undecided: tuple[str, ...] = ()
 
 
 def compare_suite(config: pytest.Config, run: PromptseRun, suite: Suite) -> ComparisonResult:
@@ -71,7 +74,15 @@ def compare_suite(config: pytest.Config, run: PromptseRun, suite: Suite) -> Comp
         if (one.suite, one.template, one.model) == (suite.id, suite.key.template, suite.model)
     ]
     losses = shortfalls(replace(record, comparisons=found), missing=settings.compare_missing)
-    return ComparisonResult(word=f"compared with {name}", losses=tuple(losses))
+    undecided = [
+        figure.message
+        for one in found
+        for figure in one.figures
+        if figure.margin is not None and figure.verdict == "inconclusive"
+    ]
+    return ComparisonResult(
+        word=f"compared with {name}", losses=tuple(losses), undecided=tuple(undecided)
+    )
 
 
 @lru_cache(maxsize=1)

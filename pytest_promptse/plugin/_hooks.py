@@ -170,9 +170,6 @@ def pytest_configure_node(node: Any) -> None:
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
     """Show the pass rate or the gate's figure in verbose output, also in xdist controllers."""
     word = getattr(report, "promptse", None)
-    if word and report.when == "call" and report.outcome == "skipped":
-        # An inconclusive gate.
-        return "skipped", "s", word
     if word is None or report.when != "call" or report.outcome != "passed":
         return None
     if hasattr(report, "wasxfail"):

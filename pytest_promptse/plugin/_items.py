@@ -293,7 +293,8 @@ def _run(item: pytest.Item, run: PromptseRun, target: ItemTarget, check: Check) 
             gate = run.decide(target.suite, target.subject, check, node_of=node_of)
         elif isinstance(target.subject, PlannedComparison):
             run.measure_for(target.suite, target.subject, check, node_of=node_of)
-            _report_comparison(item, _compare(item, run, target.suite))
+            result = _compare(item, run, target.suite)
+            _report_comparison(item, result, target.suite.settings.inconclusive)
             return
         else:
             _measure(item, run, target, target.subject, check)
@@ -401,10 +402,12 @@ def _compare(item: pytest.Item, run: PromptseRun, suite: Suite) -> ComparisonRes
     return result
 
 
-def _report_comparison(item: pytest.Item, result: ComparisonResult) -> None:
+def _report_comparison(item: pytest.Item, result: ComparisonResult, inconclusive: str) -> None:
     item.stash[RESULT_WORD] = f"PASSED ({result.word})"
     if result.losses:
         pytest.fail("\n".join(result.losses), pytrace=False)
+    if result.undecided and inconclusive == "skip":
+        pytest.skip(f"inconclusive: {'; '.join(result.undecided)}")
 
 
 def report_gate(item: pytest.Item, gate: Gate, inconclusive: str) -> None:

@@ -17,7 +17,7 @@ from pytest_promptse.record._schema import (
     ComparisonRecord,
     VariantRecord,
 )
-from pytest_promptse.scoring._compare import Comparison, compare_runs
+from pytest_promptse.scoring._compare import Comparison, compare_runs, with_itself
 from pytest_promptse.scoring._pairing import Pairs, RecordedPrompt, RecordedTask
 
 if TYPE_CHECKING:
@@ -195,6 +195,7 @@ def _compared(
         mode="light" if light else "promptse",
         distances=shared or sorted(ours.distances),
         margins={margin.metric: margin for margin in margins},
+        same_completions=_completions(ours) == _completions(theirs) != {},
         seed=int(ours.suite.settings.get("seed", 0)),
     )
     pairs = Pairs.of(current, baseline)
@@ -216,6 +217,23 @@ def _compared(
     )
 
 
+def _completions(side: _Side) -> dict[tuple[str, str], object]:
+    """Return what identifies the completions of each prompt; nothing if a prompt has none.
+
+    The record keeps the most frequent outcomes of a prompt, so its figures are compared as well.
+    """
+    found: dict[tuple[str, str], object] = {}
+    for task in side.tasks.values():
+        for prompt in (task.original, *task.variants):
+            if prompt is None or not prompt.samples:
+                return {}
+            outcomes = sorted((one.text, one.n, one.cause or "") for one in prompt.samples)
+            name = prompt.id if isinstance(prompt, VariantRecord) else ""
+            figures = prompt.n, prompt.pass_rate, prompt.score
+            found[task.id, name] = prompt.prompt, figures, outcomes
+    return found
+
+
 def _figures(
     current: list[RecordedTask],
     baseline: list[RecordedTask],
@@ -223,6 +241,7 @@ def _figures(
     mode: Mode,
     distances: Sequence[float],
     margins: dict[str, Margin],
+    same_completions: bool,
     seed: int,
 ) -> list[ComparedRecord]:
     metrics: list[tuple[Metric, float | None]] = [("pass_at_1", None)]
@@ -243,7 +262,7 @@ def _figures(
             relative=bool(margin and margin.relative),
             seed=seed,
         )
-        figures.append(_figure(found))
+        figures.append(_figure(with_itself(found) if same_completions else found))
     return figures
 
 

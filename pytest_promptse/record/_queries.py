@@ -193,7 +193,7 @@ def stopped_early(suite: SuiteRecord) -> bool:
     return suite.rounds is not None and suite.rounds.look < suite.rounds.looks
 
 
-_ALWAYS_COMPARED = ("pass_at_1", "auc_e")
+_ALWAYS_COMPARED = ("pass_at_1", "drop", "auc_e")
 _VERDICTS = ("fail", "inconclusive", "pass")
 
 

@@ -56,6 +56,26 @@ def test_a_run_that_fell_too_far_fails_the_item_that_compares(
     assert {one["metric"]: one["verdict"] for one in comparison["figures"]}["auc_e"] == "fail"
 
 
+def test_what_a_comparison_does_not_decide_is_skipped_and_the_same_completions_pass(
+    slug, run, answers, programs
+):
+    drop = ("--promptse-compare-fail", "drop:0.05", "-k", "compare", "-v")
+    first = ("--promptse-model", answers({0.1: [programs.right, programs.wrong]}))
+    run(*first, "--promptse-save", "main")
+    run(*first, *COMPARE, *drop).assert_outcomes(passed=1, deselected=8)
+    other = ("--promptse-model", answers({0.2: [programs.right, programs.wrong]}))
+    result = run(*other, *COMPARE, *drop, "-rs")
+    result.assert_outcomes(skipped=1, deselected=8)
+    result.stdout.fnmatch_lines(
+        [
+            "*compare-main* SKIPPED (inconclusive: drop*",
+            "SKIPPED*inconclusive: drop 0.167, baseline 0.167*does not decide*",
+        ]
+    )
+    undecided = (*drop, "--promptse-inconclusive", "fail")
+    run(*other, *COMPARE, *undecided).assert_outcomes(failed=1, deselected=8)
+
+
 def test_a_run_that_solves_nothing_is_no_improvement(slug, run, answers, programs):
     distances = (0.0, 0.1, 0.2, 0.3)
     run(

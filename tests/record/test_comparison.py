@@ -17,6 +17,7 @@ from pytest_promptse.record._schema import (
     VariantRecord,
 )
 from pytest_promptse.reports.terminal._comparison import render_comparisons, shortfalls
+from pytest_promptse.store._run_log import SampleRecord
 
 SUITE = "test_slug.py::test_slugify"
 SETTINGS = {"temperature": 0.2, "samples": 8, "seed": 0, "inconclusive": "pass"}
@@ -149,6 +150,28 @@ def test_an_inconclusive_comparison_fails_only_where_the_suite_says_so():
     strict = replace(mixed, suites=[suite(settings=SETTINGS | {"inconclusive": "fail"})])
     [line] = failing(strict, run(0.85), *TENTH)
     assert line.endswith("which does not rule out a loss of 0.1")
+
+
+def with_completions(record, text="abc"):
+    """The record with one outcome for each prompt."""
+
+    def measured(prompt):
+        return replace(prompt, samples=[SampleRecord(n=prompt.n, cause=None, detail="", text=text)])
+
+    tasks = [
+        replace(one, original=measured(one.original), variants=[*map(measured, one.variants)])
+        for one in record.tasks
+    ]
+    return replace(record, tasks=tasks)
+
+
+@pytest.mark.parametrize("names", ["a", "abcd"])
+def test_the_same_completions_pass_with_any_number_of_tasks(names):
+    record = with_completions(run(0.8, tasks=[task(name, 0.8) for name in names]))
+    margin = Margin(metric="drop", loss=0.01)
+    assert figure(compared(record, record, margin), "drop").verdict == "pass"
+    for other in (with_completions(record, "other"), run(0.8, tasks=record.tasks[:0])):
+        assert figure(compared(record, other, margin), "drop").verdict != "pass"
 
 
 def test_tasks_and_variants_of_one_side_are_listed_and_do_not_count():
