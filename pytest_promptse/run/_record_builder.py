@@ -336,6 +336,7 @@ def _suites(
         decided, end = gates[suite.key], ends.get(suite.key)
         made = _suite(suite, scored, decided, measured, quadrants, end=end)
         made = _with_control(made, suite, scored, added)
+        made = _with_mode_warning(made, suite, answered)
         suites.append(_with_answers(made, answered))
         by_model[suite.model, suite.template] += measured
     subgroups = [compare_subgroups(*key, own, quadrants) for key, own in by_model.items()]
@@ -507,6 +508,21 @@ def _suite(
         line=suite.line,
         template_sha256=text_hash(suite.template_source[1]) if suite.template_source else None,
     )
+
+
+def _with_mode_warning(
+    made: SuiteRecord, suite: SuiteRow, answered: Sequence[PromptAnswers]
+) -> SuiteRecord:
+    """Warn if a suite is scored by pass rates because some log-probabilities are missing."""
+    known = Counter(value is not None for prompt in answered for value in prompt.logprobs)
+    if made.mode != "light" or suite.mode == "light" or not (known[True] and known[False]):
+        return made
+    warning = (
+        f"{known[False]} of {known.total()} completions have no log-probability, or none that is "
+        "valid, so the suite is scored by pass rates; give --promptse-mode light, or a server that "
+        "returns all of them"
+    )
+    return replace(made, warnings=[*made.warnings, warning])
 
 
 def _floor_warning(suite: SuiteRow) -> Iterator[str]:

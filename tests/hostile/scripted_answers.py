@@ -27,15 +27,15 @@ PROGRAMS: dict[str, tuple[str, ...]] = {}
 SETTINGS: dict[str, dict] = {}
 
 
-def _marked(entry_point, programs, settings):
+def _marked(entry_point, programs, settings, language="python"):
     def mark(test):
         key = f"{test.__module__.rpartition('.')[2]}.{test.__name__}"
         assert key not in PROGRAMS, f"{key} is defined twice"
         assert len(programs) <= COMPLETIONS, f"{key} has more programs than are requested"
         PROGRAMS[key] = tuple(program.replace("/HARM", str(HARM)) for program in programs)
-        SETTINGS[key] = settings | {"entry_point": entry_point}
+        SETTINGS[key] = settings | {"entry_point": entry_point, "language": language}
         prompt = f"Write `{entry_point}` as the case `{key}` says."
-        return pytest.mark.promptse(prompt, entry_point=entry_point)(test)
+        return pytest.mark.promptse(prompt, entry_point=entry_point, language=language)(test)
 
     return mark
 
@@ -48,7 +48,7 @@ def answers(entry_point, *, right, wrong, jail_only=False):
     return _marked(entry_point, (right, wrong), {"jail_only": jail_only})
 
 
-def attack(law, *hostile, entry_point="f", wrong=(), honest=(), may_break=False):
+def attack(law, *hostile, entry_point="f", wrong=(), honest=(), may_break=False, language="python"):
     """Mark a check that hostile programs attack, with the law (1 to 6) that should hold.
 
     The hostile programs come first. The wrong and the honest programs are judged after them, in the
@@ -61,7 +61,7 @@ def attack(law, *hostile, entry_point="f", wrong=(), honest=(), may_break=False)
         "expect": ["fail"] * (len(hostile) + len(wrong)) + ["pass"] * len(honest),
         "may_break": may_break,
     }
-    return _marked(entry_point, (*hostile, *wrong, *honest), settings)
+    return _marked(entry_point, (*hostile, *wrong, *honest), settings, language)
 
 
 class CorpusBackend:
@@ -73,9 +73,10 @@ class CorpusBackend:
         return Capabilities(form="chat", logprobs=None, seeded=False, refused=())
 
     async def complete(self, request):
-        programs = PROGRAMS[re.search("case `(.+?)`", request.prompt.user)[1]]
+        key = re.search("case `(.+?)`", request.prompt.user)[1]
+        programs, language = PROGRAMS[key], SETTINGS[key]["language"]
         numbers = range(request.first, request.first + request.n)
-        texts = [f"```python\n{programs[i % len(programs)].strip()}\n```" for i in numbers]
+        texts = [f"```{language}\n{programs[i % len(programs)].strip()}\n```" for i in numbers]
         completions = [Completion(index=i, text=t) for i, t in zip(numbers, texts, strict=True)]
         return Response(completions=tuple(completions), usage=Usage(requests=1))
 

@@ -35,4 +35,4 @@ def test_every_case_is_as_expected(judged):
 
 
 def test_there_are_as_many_as_promised(judged):
-    assert len(judged.settings) >= 80
+    assert len(judged.settings) >= 95

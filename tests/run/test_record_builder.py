@@ -129,6 +129,23 @@ def test_a_floor_that_no_variant_can_fail_is_reported(run_log, build, floor, gat
     assert any("can fail no variant" in line for line in suite.warnings) == warned
 
 
+@pytest.mark.parametrize(
+    ("logprobs", "warned"),
+    [([-1.0, None], True), ([None, None], False), ([-1.0, -2.0], False)],
+)
+def test_missing_log_probabilities_are_said_once(run_log, build, logprobs, warned):
+    suite = plan()
+    run_log.add(suite.row)
+    for planned in suite.variants:
+        row = row_of(suite, planned, ["", ""], answers=[0, 0])
+        run_log.add(msgspec.structs.replace(row, logprobs=logprobs, n_tokens=[1, 1]))
+    [made] = build().suites
+    said = [line for line in made.warnings if "have no log-probability" in line]
+    n = len(suite.variants)
+    assert said == said[:warned]
+    assert [line.partition(" completions")[0] for line in said] == [f"{n} of {2 * n}"] * warned
+
+
 def test_a_suite_without_measured_originals_is_listed_without_scores(run_log, build):
     suite = plan()
     run_log.add(suite.row)
