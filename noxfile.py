@@ -100,9 +100,21 @@ def package(session: nox.Session) -> None:
 @nox.session(python=PYTHONS[0])
 def audit(session: nox.Session) -> None:
     """Look up known vulnerabilities of the dependencies; list their licences and an SBOM."""
-    session.install("-e", ".[openai,html,templates,statistics,tiny,humaneval,psychometrics]")
     session.install("pip-licenses", "cyclonedx-bom", "pip-audit")
     Path("build").mkdir(exist_ok=True)
-    session.run("pip-licenses", "--order=license", "--output-file=build/licences.txt")
-    session.run("cyclonedx-py", "environment", "--output-file", "build/sbom.json")
-    session.run("pip-audit", "--skip-editable", *session.posargs)
+    # An environment of its own, so that the tools above are not listed.
+    with tempfile.TemporaryDirectory() as env:
+        session.run(
+            *("uv", "venv", "--quiet", "--python", f"{session.bin}/python", env), external=True
+        )
+        python = f"{env}/bin/python"
+        extras = "openai,html,templates,statistics,tiny,humaneval,psychometrics"
+        install = ("uv", "pip", "install", "--quiet", "--python", python)
+        session.run(*install, f".[{extras}]", external=True)
+        session.run(
+            *("pip-licenses", "--python", python, "--order=license"),
+            "--output-file=build/licences.txt",
+        )
+        session.run("cyclonedx-py", "environment", python, "--output-file", "build/sbom.json")
+        [packages] = Path(env).glob("lib/python*/site-packages")
+        session.run("pip-audit", "--path", str(packages), *session.posargs)

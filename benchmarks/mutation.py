@@ -52,30 +52,32 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--packages", nargs="*", default=PACKAGES)
     parser.add_argument("--workers", type=int, default=2, help="faults tried at once")
+    parser.add_argument("--minutes", type=float, default=1e6, help="begin no fault after them")
     parser.add_argument("--results", type=Path, help="JSON file to write")
     options = parser.parse_args()
 
     places = list(all_places(options.packages))
     drawn = random.Random(options.seed).sample(places, options.faults)  # noqa: S311 - no secret
     copies: SimpleQueue[Path] = SimpleQueue()
+    last_begin = time.monotonic() + 60 * options.minutes
     with tempfile.TemporaryDirectory() as folder:
         for number in range(options.workers):
             copy = Path(folder, str(number))
             shutil.copytree(ROOT, copy, ignore=IGNORED)
             copies.put(copy)
 
-        def tried(place: MutationSpec) -> dict[str, object]:
+        def tried(place: MutationSpec) -> dict[str, object] | None:
             copy = copies.get()
             try:
-                return try_fault(place, copy)
+                return try_fault(place, copy) if time.monotonic() < last_begin else None
             finally:
                 copies.put(copy)
 
         with ThreadPoolExecutor(options.workers) as pool:
             outcomes = []
-            for outcome in pool.map(tried, drawn):
+            for outcome in filter(None, pool.map(tried, drawn)):
                 outcomes.append(outcome)
-                print(len(outcomes), outcome["noticed"], outcome["place"], flush=True)
+                print(len(outcomes), *outcome.values(), sep="  ", flush=True)
     report(outcomes, len(places), options.seed, options.results)
 
 
@@ -142,10 +144,8 @@ def try_fault(place: MutationSpec, copy: Path) -> dict[str, object]:
 
 def mirrored_tests(module: Path, copy: Path) -> Iterator[str]:
     """Yield the tests of a module, those of its own name first, since they notice most."""
-    folder = Path("tests", *module.parts[1:-1])
-    own = folder / f"test_{module.stem.lstrip('_')}.py"
-    if (copy / own).exists():
-        yield str(own)
+    for own in sorted(copy.glob(f"tests/**/test_{module.stem.lstrip('_')}.py")):
+        yield str(own.relative_to(copy))
     yield str(Path("tests", module.parts[1]))
 
 

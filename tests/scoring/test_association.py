@@ -36,6 +36,7 @@ def test_intervals_hold_the_value_and_are_the_same_every_time():
 
 
 def test_few_pairs_have_no_interval_and_fewer_nothing():
+    assert len(correlations([1, 2, 3], [2, 1, 3])) == 3
     assert [c.ci95 for c in correlations([1, 2, 3, 4], [2, 1, 3, 4])] == [None] * 3
     assert correlations([1, 2], [1, 2]) == []
     assert correlations([1, 1, 1], [1, 2, 3]) == []

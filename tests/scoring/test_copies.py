@@ -49,3 +49,11 @@ def test_greedy_answers_may_all_be_equal():
     prompts = [PromptAnswers(labels=[0] * 8, logprobs=[-20.0] * 8, n_tokens=[30] * 8)] * 20
     assert not count_answers(prompts, temperature=0.0).copied
     assert count_answers(prompts, temperature=1.0).copied
+
+
+def test_certain_answers_are_expected_to_be_equal_and_impossible_ones_are_not():
+    # The last probability is 0 as a number of 64 bits.
+    for logprob, expected in ((0.0, 28.0), (-2000.0, 0.0)):
+        prompts = [PromptAnswers(labels=[0] * 8, logprobs=[logprob] * 8, n_tokens=[2] * 8)]
+        counted = count_answers(prompts, temperature=1.0)
+        assert counted.expected_pairs == pytest.approx(expected, abs=1e-9)

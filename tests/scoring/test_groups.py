@@ -22,6 +22,9 @@ def test_kruskal_wallis_of_a_worked_example():
     assert found.effect == pytest.approx(27 / 35)
     assert found.p_value == pytest.approx(chi2.sf(27 / 7, 1))
     assert (found.groups, found.n, found.df) == (2, 6, 1)
+    third = kruskal({"low": LOW, "high": HIGH, "highest": HIGH + 3})
+    assert third.df == 2
+    assert third.p_value == pytest.approx(chi2.sf(third.statistic, third.df))
 
 
 def test_friedman_of_a_worked_example():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom
+from scipy.stats import beta, binom
 from scipy.stats import t as student
 
 from pytest_promptse.scoring._elasticity import auc_e
@@ -117,6 +117,12 @@ def test_expected_shortfall_is_the_mean_of_the_worst_tenth():
     assert shortfall(np.array([0.5] + [0.0] * 9)) == pytest.approx(0.5)
     assert shortfall(np.array([0.5, 0.3] + [0.0] * 13)) == pytest.approx((0.5 + 0.3 / 2) / 1.5)
     assert shortfall(np.array([0.4, 0.0])) == pytest.approx(0.4)
+
+
+def test_the_lower_limit_of_the_worst_tenth_is_that_of_its_weights():
+    # One of two tasks is lost. Its weight beside the other task and one unseen is Beta(1, 2).
+    low, _ = shortfall_interval(np.array([1.0, 0.0]), bounds=(0, 1), resamples=20_000, rng=rng())
+    assert low == pytest.approx(beta.ppf(0.025, 1, 2) / 0.1, rel=0.15)
 
 
 def test_the_worst_tenth_of_few_tasks_is_not_known():

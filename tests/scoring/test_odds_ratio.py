@@ -37,6 +37,13 @@ def test_with_many_samples_it_is_students_interval_of_the_tasks_own_log_odds_rat
     assert found.exact == (0.0, found.ci95[1])
 
 
+def test_the_degrees_of_freedom_are_the_tasks_less_one():
+    counts = count([[(30, 32), (6, 8)], [(20, 32), (5, 8)], [(32, 32), (7, 8)]], emotions=None)
+    low, high = estimate(counts).ci95
+    half = t.ppf(0.975, 2) * fit(counts).error
+    assert math.log(high / low) == pytest.approx(2 * half)
+
+
 def test_variants_that_a_task_lacks_change_nothing():
     prompts = [[(30, 32), (6, 8), (7, 8)], [(20, 32), (5, 8), (2, 8)], [(32, 32), (8, 8), (6, 8)]]
     padded = [*prompts, [(10, 32), (3, 8)]]
