@@ -29,6 +29,7 @@ from gate_simulations import (
     single_task,
 )
 from odds_ratio_simulations import SENSITIVITIES, library_misses, odds_ratio_misses
+from planning import CASES, stated_and_simulated
 from rerun_simulations import misses_over_reruns
 from round_simulations import in_rounds, single_in_rounds
 from simulated_models import CI, DISTANCES, PAPER, POPULATIONS, PRESETS, SMOKE
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "explanation"
 # The page that a table is written into. Tables not listed here go into gates.md.
-PAGES = dict.fromkeys(("power by figure", "reruns", "few tasks"), "choosing-a-gate.md")
+PAGES = dict.fromkeys(("power by figure", "reruns", "few tasks", "planning"), "choosing-a-gate.md")
 FULL = Effort(suites=1200, resamples=999, truth=400_000, scored=2000)
 QUICK = Effort(suites=100, resamples=499, truth=100_000, scored=12)
 
@@ -161,6 +162,29 @@ def over_reruns_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
             )
             for name in TRUTHS
         ),
+    )
+
+
+def planning_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """The probabilities that ``promptse plan`` states, against simulated suites."""
+    suites = effort.suites // 3
+    jobs = [
+        pool.submit(stated_and_simulated, case, rate, suites=suites, seed=effort.seed)
+        for case in CASES
+        for rate in (0.95, 0.8)
+    ]
+    return table(
+        (
+            "tasks",
+            "interval",
+            "max_drop",
+            "pass rate",
+            "true drop",
+            "the gate",
+            "stated",
+            "simulated",
+        ),
+        (row for job in jobs for row in job.result()),
     )
 
 
@@ -409,6 +433,7 @@ TABLES: dict[str, Callable[[Effort, ProcessPoolExecutor], str]] = {
     "single": single_table,
     "reruns": reruns_table,
     "over reruns": over_reruns_table,
+    "planning": planning_table,
     "rounds": rounds_table,
     "single rounds": single_rounds_table,
     "compare": compare_table,

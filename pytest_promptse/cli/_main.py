@@ -20,6 +20,7 @@ from pytest_promptse.cli import (
     _init,
     _languages,
     _merge,
+    _plan,
     _report,
     _shard,
     _show,
@@ -45,6 +46,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"pytest-promptse {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _init.add_parser(commands)
+    _plan.add_parser(commands)
     _variants.add_parser(commands)
     _batch.add_parser(commands)
     _store.add_parser(commands)

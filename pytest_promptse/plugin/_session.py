@@ -46,6 +46,7 @@ from pytest_promptse.record._files import write as write_record
 from pytest_promptse.reports._writers import WRITERS
 from pytest_promptse.reports.terminal._comparison import render_comparisons
 from pytest_promptse.reports.terminal._summary import render
+from pytest_promptse.run._outlook import outlooks
 from pytest_promptse.run._plan import PlannedGate
 from pytest_promptse.run._run import PromptseRun
 from pytest_promptse.run._shards import plan_shard
@@ -410,7 +411,8 @@ class PromptseSession:
         jobs = list({job.key: job for item in measured for job in item.jobs}.values())
         if run.settings.dry_run:
             lines = run.estimate(selected, jobs)
-            self._headlines = [f"promptse: plan for {line}" for line in lines]
+            suites = list({suite.key: suite for suite, _ in selected}.values())
+            self._headlines = [f"promptse: plan for {line}" for line in (*lines, *outlooks(suites))]
             return
         log_suites(run, measured)
         run.start(

@@ -24,7 +24,7 @@ def test_without_questions_the_defaults_are_written(project, capsys):
         "tests/test_promptse.py",
     ]
     assert (project / "pytest.ini").read_text() == (
-        "[pytest]\npromptse_model = tiny\npromptse_preset = ci\n"
+        "[pytest]\npromptse_model = tiny\npromptse_preset = ci\npromptse_interval = reruns\n"
     )
     assert "pip install 'pytest-promptse[tiny]'" in capsys.readouterr().out
 

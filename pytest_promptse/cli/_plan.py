@@ -1,0 +1,83 @@
+"""``promptse plan``: what a gate on the drop decides with a number of tasks and samples."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from pytest_promptse.config._settings import PRESETS, resolve
+from pytest_promptse.errors import SettingsError
+from pytest_promptse.run._outlook import outlook
+from pytest_promptse.scoring._planning import DropPlan
+
+if TYPE_CHECKING:
+    import argparse
+
+    from pytest_promptse.cli._arguments import Subparsers
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the ``plan`` command, which sets ``func``. ``func`` returns the exit code."""
+    plan = subparsers.add_parser(
+        "plan",
+        help="say what a gate on the drop decides with a number of tasks and samples",
+        description="Say which loss a gate max_drop finds, how often it passes a model that loses "
+        "nothing, and how many tasks or samples a lower threshold takes. Nothing is requested.",
+    )
+    plan.add_argument("--tasks", type=int, default=1, metavar="N", help="tasks (default: 1)")
+    plan.add_argument(
+        "--max-drop", type=float, default=0.1, metavar="X", help="threshold (default: 0.1)"
+    )
+    plan.add_argument("--preset", choices=PRESETS, default="ci", help="preset (default: ci)")
+    plan.add_argument("--variants", metavar="N", help="variants per distance")
+    plan.add_argument("--samples", metavar="N", help="samples of a variant")
+    plan.add_argument("--original-samples", metavar="N", help="samples of an original")
+    plan.add_argument(
+        "--interval",
+        choices=("tasks", "reruns"),
+        default="tasks",
+        help="what the gate covers: other tasks too (default), or reruns of these tasks",
+    )
+    plan.add_argument(
+        "--pass-rate",
+        type=float,
+        default=0.95,
+        metavar="P",
+        help="true pass rate of the originals (default: 0.95)",
+    )
+    plan.add_argument(
+        "--spread",
+        type=float,
+        default=0.0,
+        metavar="SD",
+        help="standard deviation of the true drop over tasks (default: 0)",
+    )
+    plan.set_defaults(func=_plan)
+
+
+def _plan(chosen: argparse.Namespace) -> int:
+    if chosen.tasks < 1 or not 0 < chosen.pass_rate <= 1 or chosen.spread < 0:
+        raise SettingsError(
+            f"plan: {chosen.tasks} tasks, pass rate {chosen.pass_rate:g} and spread "
+            f"{chosen.spread:g}: give at least 1 task, a rate above 0 up to 1, a spread from 0"
+        )
+    if not 0 < chosen.max_drop < 1:
+        raise SettingsError(f"plan: --max-drop is {chosen.max_drop:g}; give a value in (0, 1)")
+    names = ("preset", "variants", "samples", "original_samples")
+    given = {name: value for name in names if (value := getattr(chosen, name)) is not None}
+    settings = resolve([(given, str)])
+    plan = DropPlan(
+        tasks=chosen.tasks,
+        variants=settings.variants * len(settings.distances),
+        samples=settings.samples,
+        original_samples=settings.original_samples,
+        reruns=chosen.interval == "reruns",
+        pass_rate=chosen.pass_rate,
+        spread=chosen.spread,
+    )
+    sys.stdout.write(
+        f"{plan.tasks} task{'s' if plan.tasks > 1 else ''}, each with {plan.original_samples} "
+        f"samples of the original and {plan.samples} of each of {plan.variants} variants: "
+        f"{plan.completions} completions\n{outlook(plan, chosen.max_drop)}\n"
+    )
+    return 0

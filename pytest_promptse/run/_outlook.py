@@ -1,0 +1,61 @@
+"""What the gates on the drop can decide with the planned numbers, said before anything is paid."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_promptse.scoring._planning import POWER, DropPlan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_promptse.run._plan import Suite
+
+
+def outlooks(suites: Sequence[Suite]) -> Iterator[str]:
+    """Yield one line for the suites whose gates on the drop have the same outlook.
+
+    Suites that are measured in rounds, and point gates, have none.
+    """
+    alike: dict[tuple[DropPlan, float], list[str]] = {}
+    for suite in suites:
+        chosen = suite.settings
+        if chosen.max_drop is None or chosen.gate != "confident" or suite.in_rounds:
+            continue
+        plan = DropPlan(
+            tasks=len(suite.tasks),
+            variants=chosen.variants * len(chosen.distances),
+            samples=chosen.samples,
+            original_samples=chosen.original_samples,
+            reruns=chosen.interval == "reruns",
+        )
+        ids = alike.setdefault((plan, chosen.max_drop), [])
+        if suite.id not in ids:  # another model or template
+            ids.append(suite.id)
+    for (plan, threshold), ids in alike.items():
+        more = f" and {len(ids) - 1} more" if len(ids) > 1 else ""
+        yield f"{ids[0]}{more}, {outlook(plan, threshold)}"
+
+
+def outlook(plan: DropPlan, threshold: float) -> str:
+    """Return what the gate decides, and which plans decide more if it can hardly pass."""
+    detected = plan.detects(threshold)
+    loss = "no loss" if detected is None else f"a loss of {detected:.2f} or more"
+    text = (
+        f"max_drop {threshold:g} fails {loss} in {100 * POWER:.0f} % of the runs, and passes a "
+        f"model that loses nothing in {100 * plan.passes(threshold):.0f} %"
+    )
+    if plan.passes(threshold) >= POWER:
+        return text
+    remedies = []
+    for kind, larger in plan.larger(threshold):
+        size = f"{larger.tasks} tasks"
+        if kind == "samples":
+            size = f"{larger.samples} samples a variant and {larger.original_samples} an original"
+        remedies.append(f"{size} ({larger.completions} completions)")
+    least = plan.least_threshold()
+    if least is not None:
+        remedies.append(f"max_drop {least:g}")
+    if not plan.over_reruns:
+        remedies.append("interval reruns if no other tasks matter")
+    return f"{text}. To pass it in {100 * POWER:.0f} %: {', or '.join(remedies)}"
