@@ -190,7 +190,7 @@ def _log_entry(record: logging.LogRecord) -> _LogEntry:
         path=_safe(record.pathname),
         line=record.lineno,
         message=_safe(record.getMessage()),
-        function=record.funcName,
+        function=record.funcName and _safe(record.funcName),
         created=record.created,
         exception=record.exc_text and _safe(record.exc_text),
     )

@@ -29,9 +29,10 @@ TAGS: dict[str, tuple[str, ...]] = {
     "php": ("php",),
     "sql": ("sql", "sqlite", "sqlite3"),
 }
-# What a whole program has. A block without it is a fragment, a test or an example of use.
+# What a whole program has. A block without it is a fragment, a test or an example of use. Patterns
+# take white space of one line, since they would read empty lines once from each of them.
 _MAIN = {
-    "go": re.compile(r"^\s*func\s+main\s*\(", re.MULTILINE),
+    "go": re.compile(r"^[^\S\n]*func\s+main\s*\(", re.MULTILINE),
     "c": re.compile(r"\bmain\s*\("),
     "cpp": re.compile(r"\bmain\s*\("),
     "rust": re.compile(r"\bfn\s+main\s*\("),
@@ -40,9 +41,9 @@ _MAIN = {
 # In these languages prose is valid as well, so a program without a fence must show one of these.
 _SIGNS = {
     "bash": re.compile(
-        r"^#!|^\s*\w+=|\$[\w({]|^\s*(?:echo|printf|read|for|while|if)\b", re.MULTILINE
+        r"^#!|^[^\S\n]*\w+=|\$[\w({]|^[^\S\n]*(?:echo|printf|read|for|while|if)\b", re.MULTILINE
     ),
-    "ruby": re.compile(r"^\s*(?:puts|print|def|require)\b|\s=\s", re.MULTILINE),
+    "ruby": re.compile(r"^[^\S\n]*(?:puts|print|def|require)\b|\s=\s", re.MULTILINE),
     "php": re.compile(r"<\?(?:php|=)"),
 }
 _CONSOLE = re.compile(r"^\s*(?:\$|>|%|#)\s", re.MULTILINE)

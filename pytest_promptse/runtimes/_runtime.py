@@ -280,7 +280,7 @@ _PUBLIC = re.compile(
 )
 _TYPE = re.compile(r"\b(?:class|record|enum|interface)\s+(\w+)")
 _MAIN = re.compile(r"\bvoid\s+main\s*\(")
-_PACKAGE = re.compile(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
+_PACKAGE = re.compile(r"^[^\S\n]*package\s+([\w.]+)\s*;", re.MULTILINE)
 
 
 def _java_names(program: str) -> tuple[str, str]:

@@ -239,3 +239,16 @@ def test_prose_is_no_program(text):
     for language in PROGRAMS:
         result = extract_fenced(text, language=language, form="chat", finish_reason="stop")
         assert result.cause == "no_code", language
+
+
+@pytest.mark.parametrize("language", ["go", "bash", "ruby", "java", "c"])
+def test_many_empty_lines_take_no_time(language):
+    fenced = f"```{language}\n" + "\n" * 200_000 + "x\n```\nand\n```\ny\n```\n"
+    for text in (fenced, "x" + "\n" * 200_000 + "y"):
+        extract_fenced(text, language=language, form="completion", finish_reason="stop")
+
+
+def test_many_errors_of_syntax_take_no_time():
+    text = "<pre><code>" * 15_000
+    found = extract_fenced(text, language="bash", form="chat", finish_reason="stop")
+    assert found.cause == "no_code"

@@ -189,6 +189,13 @@ public class Area {
     assert run("java", program).stdout == "2.5\n"
 
 
+def test_java_class_is_found_after_many_empty_lines(run):
+    program = "\n" * 200_000 + (
+        "public class Late { public static void main(String[] args) { System.out.print(1); } }"
+    )
+    assert run("java", program).stdout == "1"
+
+
 def test_every_language_has_a_toolchain_and_fence_tags():
     assert tuple(_toolchains.TOOLCHAINS) == LANGUAGES == tuple(TAGS)
 
