@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from pytest_promptse.scoring._paired_gain import paired_gain, rate_difference
 
@@ -28,6 +29,13 @@ def test_equal_gains_have_an_interval():
     gain = paired_gain([[0.0] * 12])
     assert gain.low < 0.0 < gain.high
     assert paired_gain([[0.0] * 48]).high < gain.high
+
+
+def test_the_interval_of_two_tasks_is_welchs():
+    one, other = np.array([0.5, -0.25, 0.0, 0.75]), np.array([0.25, 0.5, -0.5])
+    gain = paired_gain([one, other])
+    welch = stats.ttest_ind(one, -other, equal_var=False).confidence_interval(0.95)
+    assert (2 * gain.low, 2 * gain.high) == pytest.approx((welch.low, welch.high))
 
 
 def test_a_single_variant_is_refused():
