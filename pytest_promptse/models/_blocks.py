@@ -338,7 +338,8 @@ def is_called_wrong(*, above: str, below: str = "") -> bool:
 
 _SHELL_PROMPT = re.compile(r"(?:>>>|In \[\d+\]:)(?: |$)")
 _CONTINUATION_PROMPT = re.compile(r"(?:\.\.\.| +\.\.\.:)(?: |$)")
-_NUMBERED = re.compile(r"[ \t]*(\d+)(?:[.:|)]| +\||(?=\s|$)) ?")
+# No line has a longer number, and Python refuses to read one of over 4,300 digits.
+_NUMBERED = re.compile(r"[ \t]*(\d{1,9})(?:[.:|)]| +\||(?=\s|$)) ?")
 _TYPOGRAPHY = str.maketrans(
     dict.fromkeys("\u00a0\u2002\u2003\u2009\u202f\u3000", " ")
     | dict.fromkeys("\u200b\ufeff", "")

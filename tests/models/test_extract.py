@@ -260,6 +260,13 @@ def test_a_recursion_limit_is_kept_though_nothing_names_it():
 
 
 @pytest.mark.parametrize("form", ["chat", "completion"])
+def test_a_line_of_more_digits_than_python_reads_is_an_answer_like_others(form):
+    digits = "9" * 5000
+    assert found(digits, form=form).cause in (None, "no_code", "syntax")
+    assert found(f"```\n{digits}\n```", form=form).cause in (None, "no_code", "syntax")
+
+
+@pytest.mark.parametrize("form", ["chat", "completion"])
 @pytest.mark.parametrize(
     "text",
     [
