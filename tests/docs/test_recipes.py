@@ -117,7 +117,7 @@ def test_a_merge_request_is_compared_commented_on_and_paid_for_once(project, for
     job, first = project.request_merge()
     assert job.ok, job.output
     [comment] = ours(forge)
-    assert "Stability across variants" in comment
+    assert "Stable enough across variants" in comment
     assert json.loads((first / "report/run.json").read_text())["comparisons"]
     assert (first / "report/junit.xml").exists()
     assert (first / "report/promptse.html").exists()
