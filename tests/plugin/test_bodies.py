@@ -109,7 +109,9 @@ TASKS = [
     for name, n in (("double", 2), ("triple", 3))
 ]
 
-@pytest.mark.promptse(TASKS, samples=1, original_samples=1, variants=1, min_task_auc_e=0.5)
+@pytest.mark.promptse(
+    TASKS, samples=1, original_samples=1, variants=1, min_task_auc_e=0.5, gate="point"
+)
 def test_times(candidate, task):
     assert candidate(5) == 5 * task.metadata["n"]
 """)
@@ -184,8 +186,8 @@ def test_double(candidate):
         candidate("a")
 """)
     model = replay({"test_double": ["def double(x):\n    raise ValueError('no text')\n"]}, PROMPT)
-    result = run("--promptse-model", model, "-k", "original", "--promptse-min-pass-rate", "1")
-    result.assert_outcomes(passed=1, deselected=7)
+    gate = ("--promptse-min-pass-rate", "1", "--promptse-gate", "point")
+    run("--promptse-model", model, "-k", "original", *gate).assert_outcomes(passed=1, deselected=7)
 
 
 def test_a_broken_check_fails_with_its_traceback_and_scores_nothing(project, run, pytester):

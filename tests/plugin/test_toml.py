@@ -48,7 +48,8 @@ def test_native_values(pytester, run, table):
     pytester.makepyprojecttoml(f"[{table}]\n{native}")
     pytester.makepyfile(test_double=MODULE)
     result = run("-W", "error", "--promptse-report", "json:run.json")
-    assert result.parseoutcomes() == {"passed": 6}
+    # The gates of so few samples decide nothing.
+    assert result.parseoutcomes() == {"passed": 3, "skipped": 3}
     settings = json.loads((pytester.path / "run.json").read_text())["settings"]
     assert settings["model"] == ["reference"]
     assert settings["distances"] == [0.1, 0.3]
