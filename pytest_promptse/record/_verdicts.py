@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import posixpath
+from shlex import quote
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -185,3 +187,20 @@ def _chance_explains(suite: SuiteRecord) -> bool:
     if suite.verdict == "fail" or (drop is not None and drop[0] > 0.0):
         return False
     return suite.p_adjusted is not None and suite.p_adjusted >= _SIGNIFICANT
+
+
+def remedy(record: Record) -> list[str]:
+    """Return the command that looks for a template with which failing suites lose less.
+
+    Its parts are quoted for a shell. It is empty without a suite that fails. A suite with a
+    template of its own has no command: the search compares with the prompt as it is.
+    """
+    failing = [s for s in record.suites if s.verdict == "fail" and s.template is None]
+    if record.invocation is None or not failing:
+        return []
+    files = dict.fromkeys(
+        posixpath.relpath(suite.id.partition("::")[0], record.invocation.directory)
+        for suite in failing
+        if suite.model == failing[0].model
+    )
+    return ["promptse harden", *map(quote, files), f"--model {quote(failing[0].model)}"]

@@ -21,7 +21,7 @@ from pytest_promptse.record._queries import (
     victories,
     worst_change,
 )
-from pytest_promptse.record._verdicts import verdict_word, verdicts_in_words
+from pytest_promptse.record._verdicts import remedy, verdict_word, verdicts_in_words
 from pytest_promptse.reports._escaping import escaped
 from pytest_promptse.reports._estimates import estimates, scopes
 from pytest_promptse.reports._formatting import cost_unit, per_solved
@@ -83,6 +83,7 @@ def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
         labels=[one.label for one in series] or [model.spec for model in record.models],
         verdict=overall(record),
         in_words=verdicts_in_words(record),
+        remedy=" ".join(remedy(record)),
         verdict_word=verdict_word,
         unscored=unscored(record),
         compared=compared(record),

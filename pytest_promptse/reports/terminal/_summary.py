@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import posixpath
-from shlex import quote
 from typing import TYPE_CHECKING
 
 import msgspec
 from rich.text import Text
 
 from pytest_promptse.record._queries import losses, series_of, tasks_of
-from pytest_promptse.record._verdicts import verdicts_in_words
+from pytest_promptse.record._verdicts import remedy, verdicts_in_words
 from pytest_promptse.reports._escaping import escaped
 from pytest_promptse.reports._estimates import scopes
 from pytest_promptse.reports._formatting import WIDE, console, label, printed
@@ -201,21 +199,11 @@ def _errors(record: Record) -> Iterator[Text]:
 
 
 def _what_next(record: Record, width: int) -> Iterator[Text]:
-    """Show the command that looks for a template with which a failing suite loses less.
-
-    A suite with a template of its own has none: the search compares with the prompt as it is.
-    """
-    failing = [s for s in record.suites if s.verdict == "fail" and s.template is None]
-    if record.invocation is None or not failing:
+    """Show the command that looks for a template with which a failing suite loses less."""
+    words = remedy(record)
+    if not words:
         return
-    files = dict.fromkeys(
-        posixpath.relpath(suite.id.partition("::")[0], record.invocation.directory)
-        for suite in failing
-        if suite.model == failing[0].model
-    )
-    words = ["what next: promptse harden", *(quote(file) for file in files)]
-    words.append(f"--model {quote(failing[0].model)}")
-    line = words[0]
+    line = f"what next: {words[0]}"
     for word in words[1:]:
         if len(line) + len(word) + len("  \\") > width:
             yield Text(f"{line} \\", no_wrap=True, overflow="ignore")

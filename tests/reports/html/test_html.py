@@ -12,9 +12,11 @@ import pytest
 from hostile_record import ATTACKS, hostile_record
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from parsed_page import Page
 
 from pytest_promptse.errors import RecordError, SettingsError
+from pytest_promptse.record._schema import InvocationRecord
 from pytest_promptse.reports.html import _html
 from pytest_promptse.reports.html._embedded_data import embed
 from pytest_promptse.variants._word_diff import word_diff
@@ -179,3 +181,13 @@ def test_settings_that_are_not_set_are_not_shown(record):
         shown = page[page.index("Models, settings and environment") :]
         assert ">m<" in shown
         assert ">template<" not in shown
+
+
+def test_a_failing_suite_is_followed_by_what_to_do_next(record):
+    called = InvocationRecord(directory="sub", options=[])
+    [suite, *_] = record.suites
+    fails = replace(record, suites=[replace(suite, verdict="fail")], invocation=called)
+    command = "promptse harden test_slug.py --model tiny"
+    assert '<a href="#harmful">see which variants lose most</a>' in _html.render(fails)
+    assert f"<code>{command}</code>" in _html.render(fails)
+    assert "What next" not in _html.render(replace(fails, suites=[replace(suite, verdict="pass")]))
