@@ -49,10 +49,17 @@ def planned_looks(variants: int) -> tuple[int, ...]:
     return (*looks, variants)
 
 
+# Their expectations change with the number of variants, or no interval covers those to come.
+_NEED_ALL_VARIANTS = frozenset(
+    {"squared-sensitivity", "robust-pass", "shortfall", "flips", "odds-ratio"}
+)
+
+
 def may_stop(gates: Iterable[Gate], *, mode: Mode) -> bool:
     """Return whether all gates of a suite, judged at a look, are decided without more variants.
 
-    Return False if there are no gates. A gate without a verdict is undecided. In mode ``light``
+    Return False if there are no gates. A gate without a verdict is undecided, and so is one on a
+    figure that depends on the number of variants. In mode ``light``
     only a gate that passes is decided, and a gate on excess never is. PromptSELight averages the
     variants before it takes the difference, so its elasticity is lower on average with fewer
     variants. A failure may therefore vanish when variants are added. Its excess may move in either
@@ -68,6 +75,8 @@ def may_stop(gates: Iterable[Gate], *, mode: Mode) -> bool:
     any_gate = False
     for gate in gates:
         any_gate = True
+        if gate.name in _NEED_ALL_VARIANTS:
+            return False
         if gate.verdict not in ("pass", "fail"):
             return False
         if mode == "light" and (gate.verdict == "fail" or gate.name == "excess"):

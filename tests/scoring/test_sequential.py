@@ -63,3 +63,10 @@ def test_more_looks_widen_every_interval():
     assert often[0] < once[0] < once[1] < often[1]
     draws = np.linspace(0.4, 0.6, 10_001)
     assert shifted_interval(0.5, draws, looks=5)[0] < shifted_interval(0.5, draws)[0]
+
+
+@pytest.mark.parametrize("name", ["shortfall", "robust-pass", "flips"])
+def test_a_figure_that_depends_on_the_number_of_variants_needs_them_all(name):
+    sure = judge_gate(name, 0.5, 0.5, ci95=(0.5, 0.5), kind="confident")
+    assert sure.verdict == "pass"
+    assert not may_stop([gate(0.85, 0.9), sure], mode="promptse")
