@@ -12,7 +12,9 @@ PROMPT = "Write `twice(x: int) -> int`: return twice x. Never print anything."
 TEST = f"""
 import pytest
 
-@pytest.mark.promptse({PROMPT!r}, variants=1, samples=2, original_samples=2, min_auc_e=0.5)
+@pytest.mark.promptse(
+    {PROMPT!r}, variants=1, samples=2, original_samples=2, min_auc_e=0.5, gate="point"
+)
 def test_twice(candidate):
     assert candidate(3) == 6
 """
