@@ -232,6 +232,8 @@ def serve(descriptor: int) -> None:
     ready, _, _ = select.select([sys.stdin, descriptor], [], [])
     if sys.stdin in ready:
         return
+    # A shell starts what runs in its background with SIGINT ignored, and children inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     _preload()
     with socket.socket(fileno=descriptor) as listening, selectors.DefaultSelector() as selector:
         selector.register(sys.stdin, selectors.EVENT_READ)
