@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse.config._settings import PRESETS, resolve
 from pytest_promptse.errors import SettingsError
-from pytest_promptse.run._outlook import outlook
-from pytest_promptse.scoring._planning import DropPlan
 
 if TYPE_CHECKING:
     import argparse
@@ -56,6 +54,9 @@ def add_parser(subparsers: Subparsers) -> None:
 
 
 def _plan(chosen: argparse.Namespace) -> int:
+    from pytest_promptse.run._outlook import outlook  # noqa: PLC0415 - `--help` is quick
+    from pytest_promptse.scoring._planning import DropPlan  # noqa: PLC0415
+
     if chosen.tasks < 1 or not 0 < chosen.pass_rate <= 1 or chosen.spread < 0:
         raise SettingsError(
             f"plan: {chosen.tasks} tasks, pass rate {chosen.pass_rate:g} and spread "

@@ -270,10 +270,14 @@ def _check_rewriter(config: pytest.Config, spec: str, library: Library) -> None:
         return
     if kind == "llm" and model:
         _check_model(config, model)
-    elif _unread_conftest(config, "rewriter") is None:
-        from pytest_promptse.variants._registry import rewriter_named
+        return
+    from pytest_promptse.variants._registry import rewriter_named
 
+    try:
         rewriter_named(spec, library=library, also=names_of(config, "rewriter"))
+    except VariantError:
+        if _unread_conftest(config, "rewriter") is None:
+            raise
 
 
 def _placed(place: str | None, check: Callable[[], _T]) -> _T:

@@ -222,7 +222,7 @@ def _completions(side: _Side) -> dict[tuple[str, str], object]:
 
     The record keeps the most frequent outcomes of a prompt, so its figures are compared as well.
     """
-    found: dict[tuple[str, str], object] = {}
+    identities: dict[tuple[str, str], object] = {}
     for task in side.tasks.values():
         for prompt in (task.original, *task.variants):
             if prompt is None or not prompt.samples:
@@ -230,8 +230,8 @@ def _completions(side: _Side) -> dict[tuple[str, str], object]:
             outcomes = sorted((one.text, one.n, one.cause or "") for one in prompt.samples)
             name = prompt.id if isinstance(prompt, VariantRecord) else ""
             figures = prompt.n, prompt.pass_rate, prompt.score
-            found[task.id, name] = prompt.prompt, figures, outcomes
-    return found
+            identities[task.id, name] = prompt.prompt, figures, outcomes
+    return identities
 
 
 def _figures(

@@ -41,11 +41,12 @@ def outlook(plan: DropPlan, threshold: float) -> str:
     """Return what the gate decides, and which plans decide more if it can hardly pass."""
     detected = plan.detects(threshold)
     loss = "no loss" if detected is None else f"a loss of {detected:.2f} or more"
+    passes = plan.passes(threshold)
     text = (
         f"max_drop {threshold:g} fails {loss} in {100 * POWER:.0f} % of the runs, and passes a "
-        f"model that loses nothing in {100 * plan.passes(threshold):.0f} %"
+        f"model that loses nothing in {100 * passes:.0f} %"
     )
-    if plan.passes(threshold) >= POWER:
+    if passes >= POWER:
         return text
     remedies = []
     for kind, larger in plan.larger(threshold):

@@ -14,12 +14,12 @@ dataset's curve E(d), divided by the range of the distances. Source: PromptSE, a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -92,6 +92,10 @@ def area_weights(distances: Sequence[float]) -> Floats:
     if (areas < 0.0).any():
         areas = _trapezoid(x)
     return np.asarray(areas / (x[-1] - x[0]))
+
+
+Weights: TypeAlias = "Callable[[Sequence[float]], Floats]"
+"""Function that returns the weights of distances, which add up to 1."""
 
 
 def equal_weights(distances: Sequence[float]) -> Floats:

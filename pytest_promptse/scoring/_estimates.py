@@ -40,6 +40,7 @@ from pytest_promptse.scoring._scores import Estimate
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from pytest_promptse.scoring._elasticity import Weights
     from pytest_promptse.scoring._samples import Floats
     from pytest_promptse.scoring._scores import Curve, Figures, Interval, TaskScore
 
@@ -48,8 +49,6 @@ ByVariant: TypeAlias = "Callable[[TaskScore, float], Floats]"
 
 Their mean is the task's figure.
 """
-Weights: TypeAlias = "Callable[[Sequence[float]], Floats]"
-"""Function that returns the weights of distances, which add up to 1."""
 Emotions: TypeAlias = "Mapping[str, Mapping[float, Sequence[str]]]"
 """The emotion of each variant, by task id and distance."""
 Name: TypeAlias = Literal[

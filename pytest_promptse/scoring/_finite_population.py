@@ -19,6 +19,7 @@ from pytest_promptse.scoring._elasticity import area_weights
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from pytest_promptse.scoring._elasticity import Weights
     from pytest_promptse.scoring._samples import Floats
     from pytest_promptse.scoring._scores import (
         Estimate,
@@ -97,7 +98,7 @@ def drop_correction(
     tasks: Sequence[TaskScore],
     *,
     planned: int,
-    weights: Callable[[Sequence[float]], Floats],
+    weights: Weights,
 ) -> Estimate:
     """Widen the interval of a drop for the planned variants that are not sampled yet.
 

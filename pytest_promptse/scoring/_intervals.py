@@ -25,8 +25,9 @@ from pytest_promptse.scoring._elasticity import area_weights
 from pytest_promptse.scoring._noise_floor import grouped_softexec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from pytest_promptse.scoring._elasticity import Weights
     from pytest_promptse.scoring._samples import Bools, Floats
     from pytest_promptse.scoring._scores import Curve, Interval
 
@@ -49,7 +50,7 @@ def task_values(
     curves: Sequence[Curve],
     distances: Sequence[float],
     *,
-    weights: Callable[[Sequence[float]], Floats] = area_weights,
+    weights: Weights = area_weights,
 ) -> Floats | None:
     """Return one value per task; their mean is the area under the suite's mean curve.
 

@@ -91,9 +91,6 @@ class Selection:
 
     def check(self) -> None:
         """Raise VariantError if nothing can be made of this selection, whatever the task."""
-        if self.per_distance < 1:
-            raise VariantError(f"{self.per_distance} variants per distance: give at least 1")
-        self.library.check_distances(self.distances)
         _Deck(self, refused=frozenset(), parts=())
 
 
@@ -206,7 +203,6 @@ def requests_for(
         If the selection cannot be used.
     """
     library, seed, within = selection.library, selection.seed, selection.within
-    selection.check()
     text = within + task.prompt
     deck = _Deck(
         selection,
@@ -423,6 +419,9 @@ class _Deck:
     ) -> None:
         library, emotions = selection.library, selection.emotions
         personalities = selection.personalities
+        if selection.per_distance < 1:
+            raise VariantError(f"{selection.per_distance} variants per distance: give at least 1")
+        library.check_distances(selection.distances)
         if emotions is not None and not emotions:
             raise VariantError("no emotions to draw from; name at least one or leave them out")
         if personalities is not None and not personalities:

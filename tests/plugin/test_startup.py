@@ -75,7 +75,7 @@ def test_a_run_of_one_task_loads_no_slow_part_of_scipy(loaded):
 
 
 def test_a_nested_run_of_these_tests_imports_nothing_slow(pytester, run, slug, answers, programs):
-    # What a run imports belongs into `PRELOADED`: it would cost a second in each of hundreds.
+    # Each of hundreds of nested runs would import again what `PRELOADED` lacks.
     pytester.makeconftest(
         """
 import sys

@@ -92,7 +92,7 @@ def _wrapped(text: Text, *, console: Console, whole: bool) -> list[Text]:
     width = console.width - len(_INDENT)
     lines = list(text.wrap(console, width))
     if not whole and len(lines) > 1:
-        [last, *_] = lines
+        last = lines[0]
         lines = [last]
         last.rstrip()
         if len(last) > width - 2:
