@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 READY = b"+"
 _ORDER_BYTES = 65536
 _FILES = 4
+_CHANNEL = 3
+"""The channel's descriptor in a program's process, after those of the standard streams."""
+
 _NOBODY = 65534
 _REHEARSALS = 12
 _REHEARSAL = "def inverse(values):\n    return [1 / value for value in values]\n"
@@ -45,6 +48,7 @@ def serve(control: socket.socket) -> NoReturn:
     kernel.SystemCallFilter(bytes.fromhex(config["filters"]["jail"])).apply()
     guest.open_streams()
     _rehearse()
+    zygote.guest = guest.Guest(_CHANNEL)
     _forget_ourselves()
     gc.collect()
     # Existing objects are not examined again by the garbage collector, so children need not copy
@@ -102,6 +106,9 @@ class _Zygote:
             network: kernel.SystemCallFilter(bytes.fromhex(config["filters"][name]))
             for network, name in ((False, "offline"), (True, "program"))
         }
+        # Every child continues with its copy of this one, since each page that a child writes to
+        # for a guest of its own would have to be copied.
+        self.guest: guest.Guest
         self.children: dict[int, int] = {}
         self.errors: dict[int, str] = {}
         self.folder: str = config["folder"]
@@ -183,7 +190,7 @@ class _Zygote:
             # closed.
             for number, file in enumerate((*streams, channel)):
                 os.dup2(file, number)
-            channel = len(streams)
+            channel = _CHANNEL
             os.closerange(channel + 1, highest + 1)
             os.setsid()
             if self.isolation == "namespaces":
@@ -205,7 +212,7 @@ class _Zygote:
             guest.send(channel, str(error).encode())
             os._exit(1)
         guest.send(channel, READY)
-        guest.Guest(channel).serve()
+        self.guest.serve()
         os._exit(0)
 
 
