@@ -139,6 +139,8 @@ LANGUAGES = (
     "php",
     "sql",
 )
+CALLED_LANGUAGES = ("python", "javascript", "typescript")
+"""The languages whose functions a check can call."""
 
 
 def _option(name: str, parse: _option_types.Parse, default: Any, help_: str, **more: Any) -> Option:

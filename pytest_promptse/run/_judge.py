@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import msgspec
@@ -326,7 +327,7 @@ class CompletionJudge:
     def _judgement(self, program: str, task: Task, check: Check, *, alone: bool) -> _Judgement:
         """Judge a program once. `alone` runs it without other programs beside it."""
         limits = check.limits
-        prepared = self._prepare(program, check.runtime_of(task), limits)
+        prepared = self._prepare(program, task, check.runtime_of(task), limits)
         if isinstance(prepared, Failure):
             return _Judgement(cause=prepared.cause, detail=_storable(prepared.detail))
         has_state = check.process.prepare(task)
@@ -350,14 +351,17 @@ class CompletionJudge:
         finally:
             check.process.restore()
 
-    def _prepare(self, program: str, runtime: Runtime, limits: Limits) -> str | Failure:
+    def _prepare(self, program: str, task: Task, runtime: Runtime, limits: Limits) -> str | Failure:
+        prepare = partial(
+            runtime.prepare, program, self._sandbox(), limits, entry_point=task.entry_point
+        )
         if not runtime.builds:
-            return runtime.prepare(program, self._sandbox(), limits)
+            return prepare()
         key = runtime.key, limits.memory, program
         if key not in self._built:
             # No program is loaded in this process while a process of a check exists.
             self._end_shared()
-            self._built[key] = runtime.prepare(program, self._sandbox(), limits)
+            self._built[key] = prepare()
             while len(self._built) > 1 and _characters(self._built.values()) > _MOST_BUILT:
                 del self._built[next(iter(self._built))]
         return self._built[key]
@@ -441,11 +445,13 @@ def _run_check(sandbox: SandboxPool, task: Task, check: Check, request: _Request
         lends = True
         raise _LoanMade
 
+    runtime = check.runtime_of(task)
     try:
         with sandbox.load(
             request.program,
             entry_point=task.entry_point,
-            limits=check.runtime_of(task).limits(check.limits),
+            language=runtime.guest,
+            limits=runtime.limits(check.limits),
             alone=request.alone,
             before_loan=before_loan if request.shares else None,
         ) as candidate:

@@ -182,7 +182,7 @@ class PromptseRun:
         folders = dict.fromkeys(folder for runtime in runtimes for folder in runtime.folders)
         sandbox = open_sandbox(
             self.settings.sandbox,
-            packages=("numpy", NODE_PACKAGE) if folders else ("numpy",),
+            packages=("numpy", NODE_PACKAGE) if any(r.key for r in runtimes) else ("numpy",),
             folders=tuple(folders),
         )
         try:
@@ -267,6 +267,8 @@ class PromptseRun:
         for task in tasks:
             try:
                 runtime = runtime_of(task.language or "python", door or task.door)
+                if runtime.guest != "python":
+                    task.require_entry_point()
             except TaskError as error:
                 raise TaskError(f"{suite_id}, task {task.id!r}: {error}") from None
             self._runtimes[runtime.key] = runtime

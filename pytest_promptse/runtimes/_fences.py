@@ -65,6 +65,7 @@ def extract_fenced(
     language: str,
     form: Literal["chat", "completion"],
     finish_reason: FinishReason,
+    entry_point: str = "",
 ) -> Extraction:
     """Return the program in `text`.
 
@@ -85,6 +86,8 @@ def extract_fenced(
         no fence.
     finish_reason
         Why the model stopped. A block without its end is cut off only after ``length``.
+    entry_point
+        The name that a check calls. A block that defines it counts more than any other.
     """
     answer = answer_in(text)
     blocks = [block for block in _blocks(answer) if block.code.strip()]
@@ -103,11 +106,11 @@ def extract_fenced(
         return Extraction(
             program=None, cause="truncated" if finish_reason == "length" else "no_code"
         )
-    return Extraction(program=_best(candidates, language), cause=None)
+    return Extraction(program=_best(candidates, language, entry_point), cause=None)
 
 
-def _best(candidates: Sequence[str], language: str) -> str:
-    main = _MAIN.get(language)
+def _best(candidates: Sequence[str], language: str, entry_point: str) -> str:
+    main = _definition(entry_point) if entry_point else _MAIN.get(language)
 
     def rank(place: int) -> tuple[bool, bool, bool, int, int]:
         code = candidates[place]
@@ -122,6 +125,15 @@ def _best(candidates: Sequence[str], language: str) -> str:
         )
 
     return candidates[max(range(len(candidates)), key=rank)]
+
+
+def _definition(name: str) -> re.Pattern[str]:
+    """Return the pattern of a definition of `name` in JavaScript or TypeScript."""
+    word = rf"{re.escape(name)}(?![\w$])"
+    return re.compile(
+        rf"\b(?:function[\s*]*|class\s+|const\s+|let\s+|var\s+){word}"
+        rf"|(?<![\w$.]){word}\s*=(?!=)|exports\.{word}\s*=|export\s+default\b"
+    )
 
 
 def _blocks(answer: str) -> list[_Block]:

@@ -66,6 +66,20 @@ def launch(plan: dict[str, Any]) -> NoReturn:
     os._exit(code if code >= 0 else 128 - code)
 
 
+def become(plan: dict[str, Any]) -> NoReturn:
+    """Write the files of a plan, and replace this process by its command.
+
+    The command serves the requests of the check on the channel, which stays open. `plan` is that of
+    `launch`, without ``collect``.
+    """
+    folder = Path.cwd() / _FOLDER
+    for name, data in plan["files"].items():
+        _write(folder / name, base64.b64decode(data))
+    places = {"{folder}": str(folder), "{packages}": sys.path[-1]}
+    command = [_filled(word, places) for word in plan["command"]]
+    os.execve(command[0], command, {**os.environ, **plan["environment"]})  # noqa: S606 - that is the guest
+
+
 def _filled(word: str, places: dict[str, str]) -> str:
     for name, value in places.items():
         word = word.replace(name, value)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import inspect
 import json
 import re
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from pytest_promptse._suggestions import nearest
-from pytest_promptse.config._options import LANGUAGES
+from pytest_promptse.config._options import CALLED_LANGUAGES, LANGUAGES
 from pytest_promptse.errors import SandboxError, TaskError
 from pytest_promptse.models._extract import Extraction, extract
 from pytest_promptse.runtimes import _launcher
@@ -41,6 +44,8 @@ _BUILD_LIMITS = Limits(
 )
 _DETAIL_LINES = 12
 _HEAP_SHARE = 0.6
+_LEAST_NODE = (22, 18)
+"""It strips types, and its JSON.parse gives the source of a number."""
 
 
 class Runtime(Protocol):
@@ -55,6 +60,8 @@ class Runtime(Protocol):
         Folders and files of this machine that programs or their compiler read.
     builds
         True if `prepare` runs a compiler in the sandbox.
+    guest
+        The language in which the sandbox serves the requests of a check.
     """
 
     @property
@@ -63,6 +70,8 @@ class Runtime(Protocol):
     def folders(self) -> tuple[str, ...]: ...
     @property
     def builds(self) -> bool: ...
+    @property
+    def guest(self) -> str: ...
 
     def extract(
         self,
@@ -75,10 +84,13 @@ class Runtime(Protocol):
     ) -> Extraction:
         """Return the program in a model's answer (see `pytest_promptse.models._extract`)."""
 
-    def prepare(self, program: str, sandbox: SandboxPool, limits: Limits) -> str | Failure:
+    def prepare(
+        self, program: str, sandbox: SandboxPool, limits: Limits, *, entry_point: str = ""
+    ) -> str | Failure:
         """Return the Python module that the sandbox loads for a program, or why there is none.
 
-        `limits` are those of the run. A build has limits of its own.
+        `limits` are those of the run. A build has limits of its own. `entry_point` is the function
+        or class that a check calls.
         """
 
     def check(self, sandbox: SandboxPool) -> None:
@@ -104,12 +116,21 @@ def runtime_of(language: str, door: Door) -> Runtime:
         )
     if door == "program":
         return _Run(installed(language))
-    if language != "python":
+    if language == "python":
+        return _CalledPython()
+    if language not in CALLED_LANGUAGES:
         raise TaskError(
             f"a check cannot call functions of a program in {language}; take the fixture 'program' "
             "instead of 'candidate', and program.run(stdin=...) in the check"
         )
-    return _CalledPython()
+    node = installed(language)
+    if node.number < _LEAST_NODE:
+        least = ".".join(map(str, _LEAST_NODE))
+        raise TaskError(
+            f"language {language!r}: {node.path} is {node.version}, and calling functions needs "
+            f"{least}; pip install 'pytest-promptse[javascript]'"
+        )
+    return _CalledJavaScript(node)
 
 
 @dataclass(frozen=True)
@@ -118,6 +139,7 @@ class _CalledPython:
 
     folders: tuple[str, ...] = ()
     builds: bool = False
+    guest: str = "python"
 
     @property
     def key(self) -> str:
@@ -125,8 +147,10 @@ class _CalledPython:
 
     extract = staticmethod(extract)
 
-    def prepare(self, program: str, sandbox: SandboxPool, limits: Limits) -> str | Failure:
-        del sandbox, limits
+    def prepare(
+        self, program: str, sandbox: SandboxPool, limits: Limits, *, entry_point: str = ""
+    ) -> str | Failure:
+        del sandbox, limits, entry_point
         return program
 
     def check(self, sandbox: SandboxPool) -> None:
@@ -141,6 +165,10 @@ class _Run:
     """Any language: a program that is built, if the language needs it, and run."""
 
     installed: InstalledToolchain
+
+    @property
+    def guest(self) -> str:
+        return "python"
 
     @property
     def key(self) -> str:
@@ -198,12 +226,15 @@ class _Run:
                 f"and /tmp: {toolchain.install}"
             )
 
-    def prepare(self, program: str, sandbox: SandboxPool, limits: Limits) -> str | Failure:
+    def prepare(
+        self, program: str, sandbox: SandboxPool, limits: Limits, *, entry_point: str = ""
+    ) -> str | Failure:
+        del entry_point
         toolchain = self.installed.toolchain
         file, main = toolchain.file, ""
         if self.installed.language == "java":
             file, main = _java_names(program)
-        files = {file: base64.b64encode(program.encode("utf-8", "surrogatepass")).decode()}
+        files = {file: _base64(program)}
         output = f"{{folder}}/{toolchain.output}"
         places = {
             "{tool}": self.installed.path,
@@ -233,6 +264,65 @@ class _Run:
                 "collect": "",
             }
         )
+
+
+@dataclass(frozen=True)
+class _CalledJavaScript(_Run):
+    """JavaScript or TypeScript, whose functions and classes a check calls."""
+
+    @property
+    def key(self) -> str:
+        guest = hashlib.sha256(_guest_text().encode()).hexdigest()
+        return f"call {self.installed.language}: {self.installed.version}, {guest}"
+
+    @property
+    def guest(self) -> str:
+        return self.installed.language
+
+    def extract(
+        self,
+        text: str,
+        *,
+        prompt: str,
+        entry_point: str,
+        form: Literal["chat", "completion"],
+        finish_reason: FinishReason,
+    ) -> Extraction:
+        del prompt
+        return extract_fenced(
+            text,
+            language=self.installed.language,
+            form=form,
+            finish_reason=finish_reason,
+            entry_point=entry_point,
+        )
+
+    def prepare(
+        self, program: str, sandbox: SandboxPool, limits: Limits, *, entry_point: str = ""
+    ) -> str | Failure:
+        del sandbox
+        language = self.installed.language
+        files = {"guest.cjs": _guest_text(), "program.source": program}
+        plan = {
+            "files": {name: _base64(text) for name, text in files.items()},
+            "command": [
+                self.installed.path,
+                # Above the limit, which is measured from outside and says what happened.
+                f"--max-old-space-size={2 * limits.memory // MIB}",
+                "--disable-warning=ExperimentalWarning",
+                "{folder}/guest.cjs",
+                "{folder}/program.source",
+                entry_point,
+                language,
+            ],
+            "environment": dict(self.installed.toolchain.environment),
+        }
+        return f"{inspect.getsource(_launcher)}\n\nbecome({plan!r})\n"
+
+
+@cache
+def _guest_text() -> str:
+    return (resources.files(__package__) / "javascript.cjs").read_text(encoding="utf-8")
 
 
 def call_text(args: Sequence[str], files: Mapping[str, str], env: Mapping[str, str]) -> str:
@@ -266,6 +356,10 @@ def _run_once(plan: Mapping[str, object], sandbox: SandboxPool) -> ScriptResult 
 
 def _launcher_text(plan: Mapping[str, object]) -> str:
     return f"{inspect.getsource(_launcher)}\n\nlaunch({plan!r})\n"
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode("utf-8", "surrogatepass")).decode()
 
 
 def _filled(word: str, places: Mapping[str, str]) -> str:

@@ -207,6 +207,8 @@ class InstalledToolchain:
         The executable, without symbolic links.
     version
         The first line that it prints about itself.
+    number
+        The first two numbers of the version.
     folders
         Folders and files that its commands read besides those that every program can read.
     """
@@ -215,6 +217,7 @@ class InstalledToolchain:
     toolchain: Toolchain
     path: str
     version: str
+    number: tuple[int, ...]
     folders: tuple[str, ...]
 
     @property
@@ -244,6 +247,7 @@ def installed(language: str) -> InstalledToolchain:
         else:
             return InstalledToolchain(
                 language=language,
+                number=_number(version),
                 toolchain=toolchain,
                 path=shown_path,
                 version=version,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
 import threading
+import types
 import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -66,6 +68,15 @@ _SMALL = wire.MAX_DEPTH
 
 _STOPS = (StopIteration, StopAsyncIteration)
 
+# What programs in other languages than Python have nothing for.
+_TYPES_OF_PYTHON = {
+    wire.COMPLEX: "complex",
+    wire.DECIMAL: "Decimal",
+    wire.FRACTION: "Fraction",
+    wire.TIME: "time",
+    wire.TIMEDELTA: "timedelta",
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptResult:
@@ -123,12 +134,14 @@ class Candidate:
         *,
         entry_point: str,
         start: Callable[..., Execution],
+        language: str = "python",
         before_loan: Callable[[], None] | None = None,
         has_paths_of_check: bool = True,
     ) -> None:
         self._program = program
         self._has_paths_of_check = has_paths_of_check
         self._entry_point = entry_point
+        self._language = language
         self._start = start
         self._before_loan = before_loan
         self._execution: Execution | None = None
@@ -227,6 +240,8 @@ class Candidate:
         """
         if self._failure is not None:
             self._stop(self._failure)
+        if self._language != "python":
+            self.break_check("candidate.run() is for Python; take the fixture 'program'")
         self._was_run = True
         execution = self._start(stdin=stdin.encode("utf-8", "surrogateescape"), separate=True)
         try:
@@ -384,6 +399,7 @@ class Candidate:
         """
         with self._lock:
             execution = self._need_execution()
+            self._require_positional(kwargs)
             track = any(map(may_change, args)) or any(map(may_change, kwargs.values()))
             self._send(execution, ("call", target, args, kwargs, track))
             return self._await_result(execution, args, kwargs, stops=False)
@@ -398,10 +414,18 @@ class Candidate:
         """
         with self._lock:
             execution = self._need_execution()
+            self._require_positional(kwargs)
             track = any(map(may_change, args)) or any(map(may_change, kwargs.values()))
             self._send(execution, ("method", target, name, args, kwargs, track))
             stops = name in ("send", "throw") and hasattr(type(target), "__next__")
             return self._await_result(execution, args, kwargs, stops=stops)
+
+    def _require_positional(self, kwargs: dict[str, Any]) -> None:
+        if kwargs and self._language != "python":
+            self.break_check(
+                f"a function in {self._language} takes no keyword arguments such as "
+                f"{next(iter(kwargs))}=; pass a dict, which arrives as an object"
+            )
 
     def has_raised(self, error: BaseException) -> bool:
         """Return whether `error` is an exception of the program."""
@@ -470,10 +494,22 @@ class Candidate:
                 "a temporary folder cannot be handed to the program at the isolation level "
                 "landlock; take another level, or pass the text"
             )
+        if self._language != "python":
+            self._require_common_surroundings(changes, operands)
         patches = changes.get("patches", [])
         changes["patches"] = [patch for patch in patches if self.can_send(patch[2])]
         if changes != {"patches": []}:
             execution.send(self._encode(("surroundings", changes)))
+
+    def _require_common_surroundings(self, changes: dict[str, Any], operands: list[Any]) -> None:
+        """Break the check if the program needs surroundings that its guest cannot set up."""
+        folders = tuple(changes.pop("folders_changed", {}))
+        names = [part for part in operands if type(part) is str and part.startswith(folders)]
+        if (folders and names) or changes.keys() & {"directory", "stdin"}:
+            self.break_check(
+                "what the check sets up by tmp_path, chdir or sys.stdin cannot be handed to a "
+                f"program in {self._language}; pass the text, or take the fixture 'program'"
+            )
 
     def _share(self, shared: _Shared) -> Any:
         """Return a container of the program.
@@ -520,13 +556,16 @@ class Candidate:
 
     def _encode(self, request: Any) -> bytes:
         try:
-            return encode(request, self._send_value)
+            message = encode(request, self._send_value)
+            if self._language != "python":
+                _require_common_types(message, self._language)
         except wire.TooLargeError as error:
             if self._received > _SMALL:
                 self.fail("resource", f"what the program has returned is sent back: {error}")
             self.break_check(f"an argument cannot be sent to the program: {error}")
         except wire.WireError as error:
             self.break_check(f"an argument cannot be sent to the program: {error}")
+        return message
 
     def _send_value(self, value: Any) -> wire.Built:
         if isinstance(value, HandleType) and value.promptse_info.number >= 0:
@@ -546,6 +585,11 @@ class Candidate:
             if getattr(type(value), "promptse_owner", None) is self:
                 self.fail("interface", "a value of the program's class has no object there")
             raise CannotCrossError("an object of another program cannot be sent to this one")
+        return self._lend(value)
+
+    def _lend(self, value: Any) -> wire.Built:
+        if self._language != "python":
+            _require_common_kind(value, self._language)
         self._announce_loan()
         return self._check_objects.describe(value)
 
@@ -815,6 +859,27 @@ ENTRY_NAMES = wire.words(
     "__name__ __doc__ __qualname__ __annotations__ __defaults__ __kwdefaults__ __wrapped__"
     " __members__ __all__ __version__ __author__"
 )
+
+
+def _require_common_kind(value: Any, language: str) -> None:
+    """Raise CannotCrossError unless `value` is of a kind that programs in all languages know."""
+    is_error = isinstance(value, type) and issubclass(value, BaseException)
+    if not (is_error or isinstance(value, types.FunctionType | types.MethodType | BaseException)):
+        raise CannotCrossError(
+            f"a value of type {type(value).__name__} cannot be sent to a program in {language}; "
+            "pass plain data or a function of the test"
+        )
+
+
+def _require_common_types(message: bytes, language: str) -> None:
+    """Raise CannotCrossError if an encoded message has a value that only Python has."""
+    steps = json.loads(message[1 : message.index(b"]") + 1])
+    for operation in steps[::2]:
+        if operation in _TYPES_OF_PYTHON:
+            raise CannotCrossError(
+                f"a value of type {_TYPES_OF_PYTHON[operation]} cannot be sent to a program in "
+                f"{language}; pass a number or a text"
+            )
 
 
 def safe_text(error: BaseException) -> str:

@@ -88,6 +88,7 @@ class SandboxPool:
         program: str,
         *,
         entry_point: str,
+        language: str = "python",
         limits: Limits = _DEFAULT_LIMITS,
         alone: bool = False,
         before_loan: Callable[[], None] | None = None,
@@ -99,9 +100,11 @@ class SandboxPool:
         Parameters
         ----------
         program : str
-            Source text of a module.
+            Source text of a Python module, which may start a guest of another language.
         entry_point : str
             Name of the function or class that calling the candidate calls.
+        language : str
+            The language of the guest, which decides what can be sent to the program.
         limits : Limits
             The limits of the program in this execution.
         alone : bool
@@ -145,6 +148,7 @@ class SandboxPool:
             candidate = Candidate(
                 program,
                 entry_point=entry_point,
+                language=language,
                 start=start,
                 before_loan=before_loan,
                 has_paths_of_check=self.isolation_level != "landlock",

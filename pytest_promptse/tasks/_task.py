@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
+from pytest_promptse.config._options import CALLED_LANGUAGES
 from pytest_promptse.errors import TaskError
 from pytest_promptse.runtimes._detect import language_of_prompt
 
@@ -64,8 +65,9 @@ class Task:
         Further data on the task, for use in the test body.
     language
         The language of the programs, such as ``go``. The default is the language that the prompt
-        begins with ("Write a Go program …"), else that of the settings, else Python. Programs in
-        other languages than Python are run and not called, so their checks take `program`.
+        begins with ("Write a Go program …"), else that of the settings, else Python. Checks call
+        functions of Python, JavaScript and TypeScript. Programs in other languages are run, so
+        their checks take `program`.
 
     Raises
     ------
@@ -99,7 +101,7 @@ class Task:
             raise TaskError(f"task {self.id!r}: give either tests or examples, not both")
         if not self.language:
             object.__setattr__(self, "language", language_of_prompt(self.prompt))
-        if self.examples and self.language not in ("", "python"):
+        if self.examples and self.language not in ("", *CALLED_LANGUAGES):
             raise TaskError(
                 f"task {self.id!r}: examples call a function, which a check cannot do in "
                 f"{self.language}; write a check with program.run(stdin=...)"
@@ -119,14 +121,19 @@ class Task:
         if self.examples:
             return self.examples[0].name
         found = find_entry_point(self.prompt)
+        if found is None and self.language in CALLED_LANGUAGES[1:]:
+            declared = _DECLARED.search(self.prompt)
+            found = declared[1] if declared else None
         if found is None and self.language not in ("", "python"):
             return PROGRAM_ENTRY
         if found is None:
-            raise TaskError(
-                f"task {self.id!r}: cannot tell which name the prompt asks for; write it like "
-                "`name(arg)` in the prompt or give entry_point='name'"
-            )
+            raise TaskError(f"task {self.id!r}: {_NO_ENTRY_POINT}")
         return found
+
+    def require_entry_point(self) -> None:
+        """Raise TaskError if there is no name that a check can call."""
+        if self.entry_point == PROGRAM_ENTRY:
+            raise TaskError(_NO_ENTRY_POINT)
 
     @cached_property
     def door(self) -> Door:
@@ -276,7 +283,12 @@ _WITHOUT_STATE = frozenset(
     ["typing", "math", "cmath", "string", "re", "itertools", "collections", "copy", "random"]
 )
 
+_NO_ENTRY_POINT = (
+    "cannot tell which name the prompt asks for; write it like `name(arg)` in the prompt or give "
+    "entry_point='name'"
+)
 _NAMED = re.compile(r"(?:`{1,3}(?:python|py)?\s*|\b)(?:async\s+def|def|class)\s+([A-Za-z_]\w*)")
+_DECLARED = re.compile(r"\b(?:function[\s*]*|class\s+|const\s+)([A-Za-z_]\w*)\s*[(<={]")
 _CALLED = re.compile(r"`(?:[\w.]*\.)?([A-Za-z_]\w*)\(")
 
 

@@ -6,6 +6,9 @@ import shutil
 
 import pytest
 
+from pytest_promptse.errors import TaskError
+from pytest_promptse.runtimes._runtime import runtime_of
+
 needs_sqlite = pytest.mark.skipif(shutil.which("sqlite3") is None, reason="sqlite3 is missing")
 PROMPT = "Write a Bash script that prints the sum of its arguments."
 SUM = '''
@@ -102,3 +105,51 @@ def test_language_of_the_ini_file_is_the_default(pytester, run):
 def test_language_is_read_from_the_beginning_of_the_prompt(pytester, run):
     pytester.makepyfile(SUM.replace('    language="bash",\n', ""))
     run("--promptse-model", "reference").assert_outcomes(passed=8)
+
+
+SLUG = """\
+import pytest
+
+@pytest.mark.promptse(
+    {prompt!r}, reference={reference!r}, samples=2, original_samples=2, variants=1
+)
+def test_slugify(candidate, tmp_path):
+    assert candidate("Hello,  World!") == "hello-world"
+"""
+SLUG_PROMPT = "Write a TypeScript function `slugify(title: string): string` that makes a slug."
+SLUG_REFERENCE = """\
+export function slugify(title: string): string {
+  return title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "");
+}
+"""
+
+
+@pytest.fixture
+def needs_node():
+    try:
+        runtime_of("typescript", "candidate")
+    except TaskError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.usefixtures("needs_node")
+def test_a_check_calls_functions_of_typescript(pytester, run, replay):
+    pytester.makepyfile(SLUG.format(prompt=SLUG_PROMPT, reference=SLUG_REFERENCE))
+    answer = f"Types first:\n```ts\ntype T = string;\n```\n```ts\n{SLUG_REFERENCE}```"
+    models = ["reference", replay({"test_slugify": [answer] * 2}, SLUG_PROMPT)]
+    for model in models:
+        run("--promptse-model", model).stdout.fnmatch_lines(["test_slugify   1.00 1.00 1.00 1.00*"])
+    wrong = replay(
+        {"test_slugify": ["```ts\nexport const slugify = (t: string) => t;\n```"] * 2}, SLUG_PROMPT
+    )
+    result = run("--promptse-model", wrong)
+    result.stdout.fnmatch_lines(["test_slugify   0.00*"])
+
+
+@pytest.mark.usefixtures("needs_node")
+def test_a_name_to_call_is_needed(pytester, run):
+    prompt = "Write a JavaScript function that adds two numbers."
+    pytester.makepyfile(SLUG.format(prompt=prompt, reference=SLUG_REFERENCE))
+    result = run("--promptse-model", "reference")
+    assert result.ret == 2
+    result.stdout.fnmatch_lines(["*test_slugify*cannot tell which name the prompt asks for*"])
