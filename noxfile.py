@@ -29,6 +29,20 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session(python=PYTHONS[0])
+def coverage(session: nox.Session) -> None:
+    """Run the unit tests and fail below the least branch coverage in pyproject.toml.
+
+    Not in `.ci/run`: measuring the processes that tests start takes as long as the tests.
+    """
+    session.install("-e", ".[dev]")
+    session.run("coverage", "run", "-m", *PYTEST, *session.posargs)
+    # The cluster needs all CPUs.
+    session.run("coverage", "run", "-m", "pytest", "-p", "no:xdist", "tests/ray")
+    session.run("coverage", "combine", "-q")
+    session.run("coverage", "report", "--skip-covered", "--sort=cover")
+
+
+@nox.session(python=PYTHONS[0])
 def lowest(session: nox.Session) -> None:
     """Run the unit tests with the oldest supported versions of the core's dependencies."""
     project = nox.project.load_toml("pyproject.toml")["project"]
