@@ -271,7 +271,8 @@ NESTED = "".join(
     ("text", "message"),
     [
         (f"a: &a [x, x]\n{NESTED}", "aliases make more than 1,000,000 values"),
-        ("[" * 100_000, "nested more than 100 levels"),
+        # Newer versions of PyYAML refuse it themselves.
+        ("[" * 100_000, "nested more than 100 levels|exceeded maximum nesting depth"),
         ("- " * 100_000 + "x", "nested more than 100 levels"),
     ],
     ids=["an alias bomb", "deep brackets", "deep lists"],
