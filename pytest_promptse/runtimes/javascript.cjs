@@ -253,10 +253,11 @@ function kindOf(value, writer) {
   }
   const { constructor } = parent;
   const isOwn = typeof constructor === "function" && constructor.prototype === parent;
-  return isOwn ? classOf(constructor, parent, writer) : classOf(parent, parent, writer);
+  return classOf(isOwn ? constructor : parent, parent, writer, value);
 }
 
-function classOf(key, parent, writer) {
+// `value` is the first instance that the check gets, if any, whose own fields count as well.
+function classOf(key, parent, writer, value = parent) {
   const methods = new Set();
   for (let proto = parent; proto && proto !== Object.prototype; proto = getPrototypeOf(proto)) {
     for (const name of getOwnPropertyNames(proto)) {
@@ -265,7 +266,7 @@ function classOf(key, parent, writer) {
     }
   }
   const specials = [];
-  const has = (name) => parent != null && name in parent;
+  const has = (name) => value != null && name in value;
   const isAsync = has(Symbol.asyncIterator);
   if (has(Symbol.iterator)) specials.push("__iter__");
   if (isAsync) specials.push("__aiter__");
@@ -438,7 +439,7 @@ function askCheck(number, args) {
     const [verb, ...operands] = receive();
     if (verb === "return") return operands[0];
     if (verb === "raise") throw operands[0];
-    if (!manage(verb, operands)) answer(verb, operands);
+    if (!manage(verb, operands)) send(answered(verb, operands));
   }
 }
 
@@ -681,6 +682,7 @@ const REQUESTS = {
   names: (target) => ownKeys(target === MODULE ? program.exports : target).filter((name) => typeof name === "string"),
   signature: () => raise(new TypeError("a function in JavaScript has no signature")),
   start: (promise) => new Task(promise),
+  step: () => raise(new Error("a function that the program calls cannot await the program")),
 };
 
 // Carry out what the check tells and needs no answer for. Return false for a request.
@@ -695,26 +697,24 @@ function manage(verb, [operand]) {
   return true;
 }
 
-function answer(verb, operands) {
+// The message that answers a request.
+function answered(verb, operands) {
   changed = null;
   try {
-    send(encode(tuple("result", REQUESTS[verb](...operands), changed)));
+    return encode(tuple("result", REQUESTS[verb](...operands), changed));
   } catch (error) {
-    report(error);
+    return failed(error);
   }
 }
 
-function report(error) {
+function failed(error) {
   const text = traceback(error);
-  if (error instanceof UnsendableError) {
-    send(encode(tuple("unsendable", error, text, null)));
-    return;
-  }
+  if (error instanceof UnsendableError) return encode(tuple("unsendable", error, text, null));
   const sent = error instanceof Error || error instanceof Built ? error : thrown(error);
   try {
-    send(encode(tuple("raised", sent, text, changed)));
+    return encode(tuple("raised", sent, text, changed));
   } catch {
-    send(encode(tuple("raised", thrown(messageOf(error)), text, null)));
+    return encode(tuple("raised", thrown(messageOf(error)), text, null));
   }
 }
 
@@ -731,24 +731,27 @@ function traceback(error) {
   return shown.join("\n").slice(-MAX_TRACEBACK).replaceAll(path.dirname(program.file) + path.sep, "");
 }
 
+async function answeredStep(operands) {
+  try {
+    return encode(tuple("result", await step(...operands), null));
+  } catch (error) {
+    return failed(error);
+  }
+}
+
 async function main() {
   const [, , file, entryName, language] = process.argv;
   program.file = file;
-  const problem = await load(fs.readFileSync(file, "utf8"), entryName, language);
-  send(encode(tuple("result", problem, null)));
+  let message = encode(tuple("result", await load(fs.readFileSync(file, "utf8"), entryName, language), null));
   for (;;) {
-    // Promises and timers of the program run between two requests.
+    // Promises and timers of the program run before an answer, since they may call functions of the
+    // check, which listens until it has the answer.
     await new Promise((resolve) => immediately(resolve));
-    const [verb, ...operands] = receive();
-    if (verb === "step") {
-      try {
-        send(encode(tuple("result", await step(...operands), null)));
-      } catch (error) {
-        report(error);
-      }
-    } else if (!manage(verb, operands)) {
-      answer(verb, operands);
-    }
+    send(message);
+    let verb, operands;
+    do [verb, ...operands] = receive();
+    while (manage(verb, operands));
+    message = verb === "step" ? await answeredStep(operands) : answered(verb, operands);
   }
 }
 

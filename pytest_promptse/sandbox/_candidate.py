@@ -864,7 +864,12 @@ ENTRY_NAMES = wire.words(
 def _require_common_kind(value: Any, language: str) -> None:
     """Raise CannotCrossError unless `value` is of a kind that programs in all languages know."""
     is_error = isinstance(value, type) and issubclass(value, BaseException)
-    if not (is_error or isinstance(value, types.FunctionType | types.MethodType | BaseException)):
+    # Such as the ``append`` of a list. Functions of modules are those of Python alone.
+    is_of_object = isinstance(value, types.BuiltinMethodType) and not isinstance(
+        value.__self__, types.ModuleType
+    )
+    kinds = types.FunctionType | types.MethodType | BaseException
+    if not (is_error or is_of_object or isinstance(value, kinds)):
         raise CannotCrossError(
             f"a value of type {type(value).__name__} cannot be sent to a program in {language}; "
             "pass plain data or a function of the test"
