@@ -245,10 +245,16 @@ def _leaderboard_row(
     areas = task_values([task.curve for task in tasks], distances)
     light = task_values([task.light for task in tasks], distances)
     excess = task_values([task.excess for task in tasks], distances)
+    elasticity = _means([task.curve for task in tasks], distances)
+    if not rates.any():
+        # Variants have nothing to lose if no original is solved.
+        areas = light = excess = None
+        elasticity = dict.fromkeys(distances)
     sizes = [abs(c) for task in tasks for c in task.changes.values() if c is not None]
     is_first = entry is subset.entries[0]
     pass_gaps = rates - np.array([task.pass_rate for task in first])
-    auc_gaps = None if is_first else _area_gaps(tasks, first, distances)
+    both_solve = rates.any() and any(task.pass_rate for task in first)
+    auc_gaps = None if is_first or not both_solve else _area_gaps(tasks, first, distances)
     return LeaderboardRow(
         entry=entry,
         tasks=tuple(tasks),
@@ -256,7 +262,7 @@ def _leaderboard_row(
         pass_ci95=_interval(rates, UNIT, "pass_at_1"),
         auc_e=_mean(areas),
         auc_ci95=None if areas is None else _interval(areas, UNIT, "auc_e"),
-        elasticity=_means([task.curve for task in tasks], distances),
+        elasticity=elasticity,
         light=_mean(light),
         excess=_mean(excess),
         sensitivity=float(np.mean(sizes)) if sizes else None,

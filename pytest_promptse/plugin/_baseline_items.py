@@ -31,6 +31,8 @@ class ComparisonResult:
     ----------
     word
         The word that the item shows beside its outcome.
+    has_worsened
+        True if a figure with a margin has lost more than that.
     losses
         The reasons to fail, one line each.
     undecided
@@ -39,6 +41,7 @@ class ComparisonResult:
 
     word: str
     losses: tuple[str, ...] = ()
+    has_worsened: bool = False
     undecided: tuple[str, ...] = ()
 
 
@@ -74,14 +77,12 @@ def compare_suite(config: pytest.Config, run: PromptseRun, suite: Suite) -> Comp
         if (one.suite, one.template, one.model) == (suite.id, suite.key.template, suite.model)
     ]
     losses = shortfalls(replace(record, comparisons=found), missing=settings.compare_missing)
-    undecided = [
-        figure.message
-        for one in found
-        for figure in one.figures
-        if figure.margin is not None and figure.verdict == "inconclusive"
-    ]
+    judged = [figure for one in found for figure in one.figures if figure.margin is not None]
     return ComparisonResult(
-        word=f"compared with {name}", losses=tuple(losses), undecided=tuple(undecided)
+        word=f"compared with {name}",
+        losses=tuple(losses),
+        has_worsened=any(figure.verdict == "fail" for figure in judged),
+        undecided=tuple(figure.message for figure in judged if figure.verdict == "inconclusive"),
     )
 
 

@@ -391,11 +391,11 @@ def _compare(item: pytest.Item, run: PromptseRun, suite: Suite) -> ComparisonRes
     Raises
     ------
     NotScoredError
-        If a margin is on stability and the model solves nothing. Its AUC-E of 1 is no improvement.
+        If a margin is on stability and the model solves nothing, so that it has no AUC-E.
     """
     result = compare_suite(item.config, run, suite)
     margins = {margin.metric for margin in run.settings.compare_fail}
-    if not result.losses and margins - {"pass_at_1"}:
+    if not result.has_worsened and margins - {"pass_at_1"}:
         reason = run.why_nothing_is_solved(suite)
         if reason is not None:
             raise NotScoredError(reason)

@@ -33,7 +33,7 @@ from pytest_promptse.scoring._intervals import (
 )
 from pytest_promptse.scoring._metrics import METRICS, metric_label
 from pytest_promptse.scoring._noise_floor import light_null_gap
-from pytest_promptse.scoring._pairing import Pairs
+from pytest_promptse.scoring._pairing import Pairs, is_solved
 from pytest_promptse.scoring._robustness import drop, squared_sensitivity
 
 if TYPE_CHECKING:
@@ -55,8 +55,11 @@ Metric: TypeAlias = Literal[
 _LESS_IS_BETTER = {metric.name for metric in METRICS if metric.direction == "at most"}
 # Figures that are computed from pass rates, not from scores.
 _OF_PASS_RATES: tuple[Metric, ...] = ("squared_sensitivity", "drop")
-# Figures whose expectation depends on the number of samples per prompt.
-_DEPEND_ON_SAMPLES: tuple[Metric, ...] = ("auc_e", "elasticity", "excess")
+ELASTICITIES: tuple[Metric, ...] = ("auc_e", "elasticity", "excess")
+"""Figures that are not measured if no original is solved.
+
+Their expectation depends on the number of samples per prompt.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,16 +143,8 @@ def compare_runs(
     """
     if margin is not None and not margin > 0:
         raise ValueError(f"the margin is {margin}: a loss to exclude is greater than 0")
-    if (metric == "elasticity") != (distance is not None):
-        raise ValueError("give a distance for 'elasticity' and for no other metric")
-    if distance is not None and distance not in distances:
-        raise ValueError(f"distance {distance:g} is not among {list(distances)}")
+    over = _compared_distances(metric, distance, distances)
     pairs = Pairs.of(current, baseline)
-    over = tuple(distances)
-    if distance is not None:
-        over = (distance,)
-    elif metric == "pass_at_1":
-        over = (_ORIGINAL,)
     paired = [
         _known_in_both(*(task_curve(task, metric, mode, over, seed) for task in pair))
         for pair in pairs.tasks
@@ -158,31 +153,32 @@ def compare_runs(
     ours = task_values([a for a, _ in paired], over, weights=weights)
     theirs = task_values([b for _, b in paired], over, weights=weights)
     now, then, gap, ci95, exact = None, None, None, None, None
+    missing = "the runs have nothing in common that could be compared"
+    unsolved = _unsolved(pairs) if metric in ELASTICITIES else ""
+    if unsolved and ours is not None:
+        ours = theirs = None
+        missing = f"{unsolved} solved no original, so there is nothing to lose"
     if ours is not None and theirs is not None:
         now, then = float(ours.mean()), float(theirs.mean())
         gap = now - then
-        rng = generator(seed, "compare", metric, f"{distance}")
+        names = ("compare", metric, f"{distance}")
         if ours.size == 1:
             measured = next(
                 pair
                 for pair, (a, _) in zip(pairs.tasks, paired, strict=True)
                 if any(e is not None for e in a.values())
             )
+            rng = generator(seed, *names)
             a, b = (
                 _resampled(task, metric, mode, over, resamples=resamples, rng=rng)
                 for task in measured
             )
             ci95 = shifted_interval(gap, a - b, bounds=SIGNED)
         else:
-            gaps = ours - theirs
-            ci95 = mean_interval(gaps, bounds=SIGNED, resamples=resamples, widen=False, rng=rng)
-            rng = generator(seed, "compare", metric, f"{distance}", "exact")
-            exact = exact_interval(
-                np.clip(gaps, *SIGNED), bounds=SIGNED, resamples=resamples, rng=rng
-            )
+            ci95, exact = _gap_intervals(ours - theirs, seed, names, resamples=resamples)
     if margin is not None and relative and then is not None:
         margin *= abs(then)
-    sizes = sample_sizes(pairs) if metric in _DEPEND_ON_SAMPLES else None
+    sizes = sample_sizes(pairs) if metric in ELASTICITIES else None
     verdict = _verdict(gap, ci95, exact, margin, less_is_better=metric in _LESS_IS_BETTER)
     if verdict is not None and sizes is not None:
         verdict = "inconclusive"
@@ -198,7 +194,7 @@ def compare_runs(
         margin=margin,
         verdict=verdict,
         message=(
-            f"{label}: the runs have nothing in common that could be compared"
+            f"{label}: {missing}"
             if now is None or then is None
             else _message(
                 label,
@@ -215,6 +211,44 @@ def compare_runs(
         variants_only_current=pairs.variants_only_current,
         variants_only_baseline=pairs.variants_only_baseline,
     )
+
+
+def _compared_distances(
+    metric: Metric, distance: float | None, distances: Sequence[float]
+) -> tuple[float, ...]:
+    if (metric == "elasticity") != (distance is not None):
+        raise ValueError("give a distance for 'elasticity' and for no other metric")
+    if distance is not None and distance not in distances:
+        raise ValueError(f"distance {distance:g} is not among {list(distances)}")
+    if distance is not None:
+        return (distance,)
+    return (_ORIGINAL,) if metric == "pass_at_1" else tuple(distances)
+
+
+def _unsolved(pairs: Pairs) -> str:
+    """Return the names of the runs in which no sample of an original passed."""
+    names = ("this run", "the baseline")
+    return " and ".join(
+        name
+        for place, name in enumerate(names)
+        if not is_solved(pair[place] for pair in pairs.tasks)
+    )
+
+
+def _gap_intervals(
+    gaps: Floats, seed: int, names: tuple[str, ...], *, resamples: int
+) -> tuple[Interval | None, Interval | None]:
+    """Return both intervals of the mean of several tasks' differences."""
+    ci95 = mean_interval(
+        gaps, bounds=SIGNED, resamples=resamples, widen=False, rng=generator(seed, *names)
+    )
+    exact = exact_interval(
+        np.clip(gaps, *SIGNED),
+        bounds=SIGNED,
+        resamples=resamples,
+        rng=generator(seed, *names, "exact"),
+    )
+    return ci95, exact
 
 
 def with_itself(comparison: Comparison) -> Comparison:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +66,14 @@ class Pairs:
             variants_only_current=_surplus(shared),
             variants_only_baseline=_surplus([(b, a) for a, b in shared]),
         )
+
+
+def is_solved(tasks: Iterable[RecordedTask]) -> bool:
+    """Return whether a sample of an original passes.
+
+    Otherwise variants have nothing to lose, and elasticity, excess and AUC-E say nothing.
+    """
+    return any(task.original is not None and task.original.pass_rate > 0.0 for task in tasks)
 
 
 def shared(runs: Sequence[Sequence[RecordedTask]]) -> list[list[RecordedTask]]:

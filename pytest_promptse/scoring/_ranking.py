@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from pytest_promptse.scoring._compare import compare_runs, task_curve
+from pytest_promptse.scoring._compare import ELASTICITIES, compare_runs, task_curve
 from pytest_promptse.scoring._intervals import generator, task_values
 from pytest_promptse.scoring._multiplicity import holm
-from pytest_promptse.scoring._pairing import shared
+from pytest_promptse.scoring._pairing import is_solved, shared
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -183,6 +183,8 @@ def _values(
     distances: Sequence[float],
     seed: int,
 ) -> Floats | None:
+    if metric in ELASTICITIES and not is_solved(tasks):
+        return None
     over = (_ORIGINAL,) if metric == "pass_at_1" else tuple(distances)
     return task_values([task_curve(task, metric, mode, over, seed) for task in tasks], over)
 
@@ -243,11 +245,11 @@ def _ranked(
         }
         for name in common
     }
-    known = [m for m in METRICS if all(own[m] is not None for own in figures.values())]
+    known = [m for m in METRICS if any(own[m] is not None for own in figures.values())]
     priced = all(prices.get(name) is not None for name in common)
     points = [
         [
-            *(_upwards(metric, value) for metric in known if (value := own[metric]) is not None),
+            *(_upwards(metric, own[metric]) for metric in known),
             *([-(prices[name] or 0.0)] if priced else []),
         ]
         for name, own in figures.items()
@@ -264,6 +266,8 @@ def _ranked(
     )
 
 
-def _upwards(metric: Figure, value: float) -> float:
+def _upwards(metric: Figure, value: float | None) -> float:
+    if value is None:  # a template that solves nothing
+        return -math.inf
     # Rounded as in the reports. Otherwise noise in the last digits would decide dominance.
     return round(-value if metric == "excess" else value, 9)

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.scoring._estimates import Emotions
     from pytest_promptse.scoring._samples import Floats, Mode, TaskSamples, Weighting
+    from pytest_promptse.scoring._scores import Interval
 
 # Below this number of effective samples per prompt, SoftExec is close to a single sample's verdict.
 _COLLAPSED = 2.0
@@ -119,7 +120,8 @@ def score_suite(
     SuiteScore
         E(d) is the mean over the tasks that have it. AUC-E needs all distances. A figure that was
         not measured is None. With one task, the intervals come from its samples, with a warning. If
-        all samples passed, or none, every elasticity and every ceiling is 1.
+        all samples passed, every elasticity and every ceiling is 1. If no sample of an original
+        passed, variants have nothing to lose: elasticities, AUC-E and their companions are None.
 
     Raises
     ------
@@ -189,6 +191,13 @@ def score_suite(
             extra["area_drop"], scores, planned=planned, weights=area_weights
         )
     by_id = {s.task_id: s for s in scores}
+    if extra["pass_at_1"].value == 0.0:
+        main = light = _no_suite_figures(plan.distances)
+        nothing = _no_task_figures(plan.distances)
+        by_id = {
+            name: replace(score, **vars(nothing), p_adjusted=None, light=nothing)
+            for name, score in by_id.items()
+        }
     return SuiteScore(
         **vars(main),
         n_tasks=len(ids),
@@ -395,6 +404,35 @@ def _figures(
     )
 
 
+def _no_task_figures(distances: Sequence[float]) -> Figures:
+    """Return the figures of a task without anything that a variant could lose: all None."""
+    curve: Curve = dict.fromkeys(distances)
+    return Figures(
+        elasticity=curve,
+        elasticity_null=curve,
+        elasticity_excess=curve,
+        elasticity_p_value=curve,
+        auc_e=None,
+        auc_e_null=None,
+        excess=None,
+        p_value=None,
+    )
+
+
+def _no_suite_figures(distances: Sequence[float]) -> SuiteFigures:
+    """Return the figures of a suite without anything that a variant could lose: all None."""
+    intervals: dict[float, Interval | None] = dict.fromkeys(distances)
+    return SuiteFigures(
+        **vars(_no_task_figures(distances)),
+        elasticity_ci95=intervals,
+        elasticity_exact=intervals,
+        ci95=None,
+        exact=None,
+        excess_ci95=None,
+        excess_exact=None,
+    )
+
+
 def _ess_median(scores: Sequence[TaskScore]) -> float | None:
     values = [w.ess for s in scores for w in _prompts(s) if w.ess is not None]
     return float(np.median(values)) if values else None
@@ -443,7 +481,11 @@ def _warnings(
             f"Simpson's rule gives a negative weight to one of the distances {listed}: AUC-E uses "
             "the trapezoid rule"
         )
-    if pass_at_1 is not None and pass_at_1 < _HARDLY_SOLVED:
+    if pass_at_1 == 0.0:
+        lines.append(
+            "no sample of an original passes, so variants have nothing to lose: there is no AUC-E"
+        )
+    elif pass_at_1 is not None and pass_at_1 < _HARDLY_SOLVED:
         lines.append(
             f"pass@1 is {pass_at_1:.2f}: tasks that are never solved have elasticity 1, so AUC-E "
             "says nothing about stability here"

@@ -86,7 +86,7 @@ def test_the_p_value_is_exact_where_the_flips_can_be_counted():
 @pytest.mark.parametrize(("n", "real"), [(6, False), (7, True)])
 def test_so_many_tasks_are_needed_before_anything_is_real(n, real):
     # Two templates: three differences, of which two are none.
-    found = ranking({"a": run([1.0] * n), "b": run([0.0] * n)})
+    found = ranking({"a": run([1.0] * n), "b": run([0.125] * n)})
     assert found.fewest == 7
     assert any(one.significant for one in found.differences) is real
 

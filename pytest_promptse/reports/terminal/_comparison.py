@@ -154,7 +154,7 @@ def _one_line(comparison: ComparisonRecord) -> Text:
 def _line(figure: ComparedRecord) -> Text:
     line = Text(f"  {metric_label(figure.metric, figure.distance, short=True):<7}")
     if figure.difference is None:
-        return line.append(" nothing in common to compare", "yellow")
+        return line.append(f" {figure.message.partition(': ')[2]}", "yellow")
     line.append(f" {_cell(figure.current)} was {_cell(figure.baseline)}  {figure.difference:+.3f}")
     if figure.ci95 is not None:
         line.append(f" [{figure.ci95[0]:+.3f}, {figure.ci95[1]:+.3f}]")
