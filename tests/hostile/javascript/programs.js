@@ -1,5 +1,5 @@
-// Programs that attack the laws of docs/explanation/sandbox.md. None may pass a check for 42, and none
-// may hang or harm. A line with four slashes begins a program.
+// Programs that attack the laws of docs/explanation/sandbox.md. None may pass its check, hang or harm.
+// A line with four slashes begins a program: its title, and its check if that is not "value".
 
 //// an object that converts to the value
 function f() { return { valueOf() { return 42; }, toString() { return '42'; } }; }
@@ -102,3 +102,291 @@ const f = () => new Promise((r) => setInterval(() => {}, 1));
 //// a worker without end
 const { Worker } = require('worker_threads');
 function f() { new Worker('for (;;);', { eval: true }); for (;;); }
+
+//// a RangeError made by valueOf of an argument of Math | raises
+function f() { return { get x() { throw new TypeError('x'); } }; }
+
+//// an exception of the wrong class with the right name | raises
+class ValueError extends TypeError {} ValueError.prototype.name = 'RangeError'; function f() { throw new ValueError('bad'); }
+
+//// an Error whose constructor is RangeError | raises
+function f() { const e = new TypeError('bad'); e.constructor = Object; throw e; }
+
+//// a string that names the exception | raises
+function f() { throw 'ValueError: bad'; }
+
+//// an object that looks like an exception | raises
+function f() { throw { name: 'RangeError', message: 'bad', stack: 'RangeError: bad' }; }
+
+//// a class with a hostile name | raises
+const f = () => { throw new ({ ['ValueError']: class extends Error {} })['ValueError']('bad'); };
+
+//// a promise that rejects and is not awaited | raises
+function f() { return Promise.reject(new RangeError('bad')); }
+
+//// StopIteration by a class of that name | raises
+class StopIteration extends Error {} function f() { throw new StopIteration('bad'); }
+
+//// Symbol.hasInstance that says yes | raises
+class Liar extends TypeError { static [Symbol.hasInstance]() { return true; } } function f() { throw new Liar('bad'); }
+
+//// RangeError with another prototype | raises
+function f() { throw Object.setPrototypeOf(new RangeError('bad'), Object.prototype); }
+
+//// the twin overwritten | raises
+RangeError = TypeError; function f() { throw new TypeError('bad'); }
+
+//// a getter of Symbol.toStringTag that throws | value
+function f() { return { get [Symbol.toStringTag]() { throw new Error('x'); } }; }
+
+//// a class whose name is a getter that throws | value
+class A { static get name() { throw new Error('x'); } } function f() { return new A(); }
+
+//// a class whose name is an object | value
+class A { static name = { toString: () => 'int' }; } function f() { return new A(); }
+
+//// a class named int | value
+const f = () => new (class int { valueOf() { return 42; } })();
+
+//// a class named like a class of the plugin | value
+const f = () => new (class Handle { promptse_link = 42; promptse_info = 42; })();
+
+//// a prototype chain without end | value
+function f() { return new Proxy({}, { getPrototypeOf(t) { return new Proxy({}, this); } }); }
+
+//// a proxy whose every trap throws | value
+function f() { const t = () => { throw new Error('t'); }; return new Proxy(function () {}, { get: t, has: t, getPrototypeOf: t, ownKeys: t, getOwnPropertyDescriptor: t, apply: t, construct: t }); }
+
+//// a revoked proxy | value
+function f() { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); return proxy; }
+
+//// a revoked proxy of an array | value
+function f() { const { proxy, revoke } = Proxy.revocable([], {}); revoke(); return proxy; }
+
+//// an array with a getter that changes | iterates
+function f() { const a = [1, 2, 3]; let n = 0; Object.defineProperty(a, 1, { get: () => n++ }); return a; }
+
+//// an array with a wrong length | length
+function f() { const a = [1, 2]; a.length = 4; return a; }
+
+//// an object with a length | length
+function f() { return { length: 3, 0: 1, 1: 2, 2: 3 }; }
+
+//// a class whose length changes | length
+class A { get length() { return 3; } *[Symbol.iterator]() { yield 1; } } const f = () => new A();
+
+//// an iterator that answers no object | iterates
+function f() { return { [Symbol.iterator]: () => ({ next: () => 42 }) }; }
+
+//// an iterator that never ends | iterates
+function f() { return { [Symbol.iterator]: () => ({ next: () => ({ value: 1, done: false }) }) }; }
+
+//// an iterator that throws in return | iterates
+function f() { return { [Symbol.iterator]: () => ({ next: () => ({ done: true }), return() { throw 1; } }) }; }
+
+//// a generator that stops early | iterates
+function* f() { yield 1; yield 2; }
+
+//// a generator that throws at the end | iterates
+function* f() { yield 1; yield 2; yield 3; throw new Error('end'); }
+
+//// a set that contains everything | contains
+class All extends Set { has() { return true; } } const f = () => new All([1]);
+
+//// a map that contains everything | contains
+class All extends Map { has() { return true; } get() { return 42; } } const f = () => new All([[1, 1]]);
+
+//// an array that includes everything | contains
+class All extends Array { includes() { return true; } } const f = () => new All(1, 2);
+
+//// a proxy that has everything | contains
+function f() { return new Proxy({ a() {} }, { has: () => true, get: () => true }); }
+
+//// toString that gives the text | text
+function f() { return { toString: () => 'answer', a() {} }; }
+
+//// inspect that gives the text | text
+function f() { return { [Symbol.for('nodejs.util.inspect.custom')]: () => "'answer'", a() {} }; }
+
+//// a String with other characters | text
+function f() { return Object.assign(new String('other'), { toString: () => 'answer', valueOf: () => 'wrong' }); }
+
+//// a text with escapes | text
+function f() { return '\u001b]0;answer\u0007'; }
+
+//// an attribute that differs by time | attribute
+let n = 0; class A { get x() { return n++ ? 42 : 41; } } const f = () => new A();
+
+//// an attribute that is an object which equals all | attribute
+class A { x = { valueOf: () => 42, toString: () => '42', [Symbol.toPrimitive]: () => 42, a() {} }; } const f = () => new A();
+
+//// __eq__ as a method | attribute
+class A { x = new A2(); } class A2 { __eq__() { return true; } __ne__() { return false; } } const f = () => new A();
+
+//// arguments replaced | mutates
+function f(xs) { xs = [1, 2, 3]; return xs; }
+
+//// the argument made a proxy | mutates
+function f(xs) { Object.setPrototypeOf(xs, { __proto__: Array.prototype, get length() { return 3; } }); return xs; }
+
+//// the argument's items as getters | mutates
+function f(xs) { Object.defineProperty(xs, 0, { get: () => 1 }); return xs; }
+
+//// the argument frozen | mutates
+function f(xs) { Object.freeze(xs); return xs; }
+
+//// the argument emptied | mutates
+function f(xs) { xs.length = 0; return xs; }
+
+//// the callback never called | calls
+function f(g) { return 42; }
+
+//// the callback called with other values | calls
+function f(g) { g(1); g('2'); return 42; }
+
+//// the callback called later | calls
+function f(g) { setTimeout(() => { g(1); g(2); }, 50); return 42; }
+
+//// the callback's exception swallowed | calls
+function f(g) { try { g(null); } catch {} return 42; }
+
+//// the callback called without end | calls
+function f(g) { for (;;) g(1); }
+
+//// the callback's properties read | calls
+function f(g) { return [g.name, g.length, String(g), Object.keys(g)].length && 41; }
+
+//// the callback rebound | calls
+function f(g) { return g.bind(null, 1).call(null) && g.constructor('return 42')(); }
+
+//// instanceof that says yes | instance
+class A { static [Symbol.hasInstance]() { return true; } } const f = () => ({ a() {} }); f.A = A;
+
+//// an instance without a class | instance
+class A {} const f = () => Object.create(null);
+
+//// an instance of another class with the name | instance
+class A {} const f = () => new ({ A: class {} }).A();
+
+//// Error.prepareStackTrace without end | value
+Error.prepareStackTrace = () => { for (;;); }; function f() { throw new Error('x'); }
+
+//// Error.prepareStackTrace gives an object | value
+Error.prepareStackTrace = () => ({ toString() { return '42'; } }); function f() { throw new Error('x'); }
+
+//// a message of 100 MB | value
+function f() { return 'x'.repeat(1e8); }
+
+//// an exception of 100 MB | value
+function f() { throw new Error('x'.repeat(1e8)); }
+
+//// an array of 100 million | value
+function f() { return new Array(1e8).fill(42); }
+
+//// deep nesting of arrays | value
+function f() { let a = []; for (let i = 0; i < 1e5; i++) a = [a]; return a; }
+
+//// deep nesting of errors | value
+function f() { let e = new Error('x'); for (let i = 0; i < 1e4; i++) e = new Error('x', { cause: e }); throw e; }
+
+//// a cycle of errors | value
+function f() { const e = new Error('x'); e.cause = e; throw e; }
+
+//// a million objects with functions | value
+function f() { return Array.from({ length: 1e6 }, () => ({ a() {} })); }
+
+//// a million classes | value
+function f() { return Array.from({ length: 3000 }, () => new (class { a() {} })()); }
+
+//// a BigInt of a million digits | value
+function f() { return 10n ** 1000000n; }
+
+//// off-heap memory | value
+function f() { const all = []; for (;;) all.push(new SharedArrayBuffer(1 << 24)); }
+
+//// WebAssembly memory | value
+function f() { const m = new WebAssembly.Memory({ initial: 1 }); for (;;) m.grow(1000); }
+
+//// a regular expression without end | value
+function f() { return /^(a+)+$/.test('a'.repeat(40) + 'b'); }
+
+//// Atomics.wait | value
+function f() { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); }
+
+//// a synchronous child without end | value
+function f() { require('child_process').execSync('sleep 99'); }
+
+//// children without number | value
+const { spawn } = require('child_process'); function f() { for (;;) spawn(process.execPath, ['-e', 'for(;;);'], { detached: true }); }
+
+//// a child that gets the channel | value
+function f() { require('child_process').spawnSync(process.execPath, ['-e', "require('fs').writeSync(3, 'x')"], { stdio: [0, 1, 2, 3] }); return 41; }
+
+//// files of the machine | value
+function f() { for (const p of ['/etc/passwd', '/root/.ssh/id_rsa', '/proc/1/environ', '/home']) try { require('fs').readFileSync(p); return 42; } catch {} return 41; }
+
+//// the environment | value
+function f() { return Object.keys(process.env).some((k) => /PYTEST|TOKEN|KEY|SECRET/.test(k)) ? 42 : 41; }
+
+//// the arguments of the guest | value
+function f() { return process.argv.join(' ').includes('42') ? 42 : 41; }
+
+//// the guest's own source | value
+function f() { try { const p = require('path').join(__dirname, 'guest.cjs'); require('fs').writeFileSync(p, 'process.exit(0)'); } catch {} return 41; }
+
+//// the guest through require.cache | value
+function f() { for (const m of Object.values(require.cache)) m.exports = () => 42; return 41; }
+
+//// the guest through process.mainModule | value
+function f() { const m = process.mainModule; m?.require?.('module'); return m?.exports?.answer ?? 41; }
+
+//// process.binding | value
+function f() { try { process.binding('fs'); process.binding('spawn_sync'); } catch {} return 41; }
+
+//// the inspector | value
+function f() { require('inspector').open(0); return 41; }
+
+//// native code | value
+function f() { try { process.dlopen({ exports: {} }, '/lib/x86_64-linux-gnu/libc.so.6'); } catch {} return 41; }
+
+//// a server | value
+function f() { return new Promise((r) => require('net').createServer().listen(8080, () => r(41))); }
+
+//// a connection outside | value
+function f() { return new Promise((r) => require('net').connect(80, '1.1.1.1').on('connect', () => r(42)).on('error', () => r(41))); }
+
+//// setImmediate replaced | value
+globalThis.setImmediate = () => 42; process.nextTick = () => 42; function f() { return 41; }
+
+//// fs replaced | value
+const fs = require('fs'); for (const k of Object.keys(fs)) if (typeof fs[k] === 'function') fs[k] = () => 42; function f() { return 41; }
+
+//// readSync answers a request of its own | value
+const fs = require('fs'); fs.readSync = () => { throw new Error('x'); }; function f() { return 41; }
+
+//// writeSync changes the message | value
+const fs = require('fs'); const old = fs.writeSync; fs.writeSync = (fd, data, ...rest) => old(fd, fd === 3 ? Buffer.from(String(data).replace('41', '4 ')) : data, ...rest); function f() { return 41; }
+
+//// an exception while loading that names success | value
+throw Object.assign(new Error('passed'), { cause: 42, code: 0 });
+
+//// uncaughtException handlers | value
+process.on('uncaughtException', () => {}); process.on('unhandledRejection', () => {}); setTimeout(() => { throw 1; }); function f() { throw new Error('x'); }
+
+//// a signal handler | value
+process.on('SIGTERM', () => {}); process.on('SIGXCPU', () => {}); function f() { for (;;); }
+
+//// a thenable that never settles | value
+function f() { return { then() {} }; }
+
+//// a thenable that settles twice | value
+function f() { return { then(r) { r(41); r(42); } }; }
+
+//// a thenable that throws | value
+function f() { return { get then() { throw new Error('x'); } }; }
+
+//// an async iterator without end | value
+function f() { return { [Symbol.asyncIterator]: () => ({ next: async () => ({ value: 42, done: false }) }) }; }
+
+//// async state that leaks between awaits | value
+let n = 40; async function f() { await null; return ++n; }
