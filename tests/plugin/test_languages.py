@@ -153,3 +153,43 @@ def test_a_name_to_call_is_needed(pytester, run):
     result = run("--promptse-model", "reference")
     assert result.ret == 2
     result.stdout.fnmatch_lines(["*test_slugify*cannot tell which name the prompt asks for*"])
+
+
+CALLED_SUITE = """\
+promptse: 1
+settings: {variants: 1, samples: 1, original_samples: 1, language: typescript}
+tasks:
+  - id: slug
+    prompt: "Write a function `slugify(title: string): string` that makes a slug of a title."
+    reference: |
+      export const slugify = (t: string): string => t.toLowerCase().replace(/[^a-z]+/g, "-");
+    examples:
+      - {call: 'slugify("Hello, World")', expect: hello-world}
+  - id: stack
+    prompt: "Write a TypeScript class `Stack()` whose pop throws a RangeError if it is empty."
+    reference: |
+      export class Stack<T> {
+        constructor(private items: T[] = []) {}
+        push(x: T) { this.items.push(x); }
+        pop(): T {
+          if (!this.items.length) throw new RangeError("empty");
+          return this.items.pop()!;
+        }
+      }
+    check: |
+      stack = candidate()
+      stack.push(1)
+      assert stack.pop() == 1
+      try:
+          stack.pop()
+      except ValueError as error:
+          assert "empty" in str(error)
+      else:
+          raise AssertionError("pop of an empty stack")
+"""
+
+
+@pytest.mark.usefixtures("needs_node")
+def test_suite_file_calls_functions_of_typescript(pytester, run):
+    pytester.makefile(".promptse.yaml", called=CALLED_SUITE)
+    run("--promptse-model", "reference").assert_outcomes(passed=12)
