@@ -72,10 +72,10 @@ def measure(chosen: argparse.Namespace, n_tasks: int) -> dict[str, float]:
             seen: dict[str, float] = json.loads(server.stdout.readline())
         record = json.loads((folder / "run.json").read_text())
     [suite] = record["suites"]
-    assert suite["n_measured"] == suite["n_wordings"]
+    assert suite["n_measured"] == suite["n_variants"]
     assert record["usage"]["requests"] == seen["requests"]
     return {
-        "variants": suite["n_wordings"],
+        "variants": suite["n_variants"],
         "requests": seen["requests"],
         "busiest": seen["busiest"],
         "seconds": ended - began,
@@ -86,7 +86,7 @@ def measure(chosen: argparse.Namespace, n_tasks: int) -> dict[str, float]:
         "cpu": used.ru_utime + used.ru_stime,
         "server": seen["cpu"],
         "peak": used.ru_maxrss / 1024,
-        "alone": alone(suite["n_wordings"]),
+        "alone": alone(suite["n_variants"]),
     }
 
 

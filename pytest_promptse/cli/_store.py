@@ -90,7 +90,7 @@ def _info(chosen: argparse.Namespace) -> int:
     from rich.table import Table  # noqa: PLC0415
 
     from pytest_promptse.store._maintenance import contents, count_verdicts  # noqa: PLC0415
-    from pytest_promptse.store._migrations import SCHEMA_VERSION  # noqa: PLC0415
+    from pytest_promptse.store._tables import SCHEMA_VERSION  # noqa: PLC0415
 
     with closing(_open(chosen.store)) as store:
         table = Table("model", box=None, header_style="bold", pad_edge=False)

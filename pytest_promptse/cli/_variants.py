@@ -101,8 +101,6 @@ def _add_library(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder of your own emotions and personalities; they add to those of the library",
     )
-    # The old name of the option, which still works.
-    parser.add_argument("--templates-dir", type=Path, dest="library_dir", help=argparse.SUPPRESS)
 
 
 def _add_templates(subparsers: Subparsers) -> None:

@@ -12,16 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def flag_of(name: str) -> str:
-    """Return the command-line flag of a setting."""
-    return "--promptse-" + name.replace("_", "-")
-
-
-def ini_of(name: str) -> str:
-    """Return the ini key of a setting."""
-    return "promptse_" + name
-
-
 @dataclass(frozen=True, kw_only=True)
 class Option:
     """A setting: its command-line flag, its key in the ini file and its keyword on the mark.
@@ -44,8 +34,6 @@ class Option:
         True if the flag may be given several times.
     flag_only
         True if the option has no key in the ini file.
-    old_name
-        The name until the previous release. It still works, with a warning.
     """
 
     name: str
@@ -56,17 +44,16 @@ class Option:
     marker: bool = False
     repeatable: bool = False
     flag_only: bool = False
-    old_name: str | None = None
 
     @property
     def flag(self) -> str:
         """The command-line flag."""
-        return flag_of(self.name)
+        return "--promptse-" + self.name.replace("_", "-")
 
     @property
     def ini(self) -> str:
         """The key in the ini file."""
-        return ini_of(self.name)
+        return "promptse_" + self.name
 
     @property
     def is_switch(self) -> bool:
@@ -390,7 +377,6 @@ OPTIONS: Mapping[str, Option] = {
             None,
             "folder of your own emotions and personalities; they add to those of the library",
             metavar="DIR",
-            old_name="templates_dir",
         ),
         _option(
             "min_auc_e",

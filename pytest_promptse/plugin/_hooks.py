@@ -7,7 +7,6 @@ hooks.
 
 from __future__ import annotations
 
-from argparse import SUPPRESS
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -15,7 +14,7 @@ import pytest
 
 from pytest_promptse._suggestions import nearest
 from pytest_promptse.config._groups import grouped_options
-from pytest_promptse.config._options import OPTIONS, flag_of, ini_of
+from pytest_promptse.config._options import OPTIONS
 from pytest_promptse.errors import (
     NoBaselineError,
     RecordError,
@@ -25,7 +24,7 @@ from pytest_promptse.errors import (
 )
 from pytest_promptse.plugin._fixtures import candidate, program, task
 from pytest_promptse.plugin._invocation import BAD_MARKS, given_settings, names_of
-from pytest_promptse.plugin._pytest_private import ini_names, warn_of_setting
+from pytest_promptse.plugin._pytest_private import ini_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
@@ -68,15 +67,9 @@ def _add_option(parser: pytest.Parser, group: pytest.OptionGroup, option: Option
         attributes["metavar"] = option.metavar
         attributes["action"] = "append" if option.repeatable else "store"
     group.addoption(option.flag, **attributes)
-    if option.old_name is not None:
-        old = {"dest": ini_of(option.old_name), "help": SUPPRESS}
-        group.addoption(flag_of(option.old_name), **attributes | old)
     if not option.flag_only:
         kind: Literal["linelist", "string"] = "linelist" if option.repeatable else "string"
         parser.addini(option.ini, option.help.replace("%%", "%"), type=kind, default=None)
-        if option.old_name is not None:
-            text = f"deprecated: use {option.ini}"
-            parser.addini(ini_of(option.old_name), text, type=kind, default=None)
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -87,17 +80,13 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARK)
-    old_names = {ini_of(option.old_name) for option in OPTIONS.values() if option.old_name}
-    known = {option.ini for option in OPTIONS.values()} | old_names
+    known = {option.ini for option in OPTIONS.values()}
     for name in ini_names(config):
         if name.startswith("promptse_") and name not in known:
             hint = nearest(name, [option.ini for option in OPTIONS.values()])
             raise pytest.UsageError(f"{config.inipath}: {name!r} is no setting{hint}")
     try:
         given = given_settings(config)
-        for warning in given.deprecations:
-            setting = warning.partition(" ")[0]
-            warn_of_setting(config, pytest.PytestDeprecationWarning(warning), setting)
         if given.any_given:
             _check(config, given.settings)
             if given.settings.model:
@@ -106,7 +95,7 @@ def pytest_configure(config: pytest.Config) -> None:
                 # A dry run only collects. Each of xdist's workers would print the same plan.
                 # xdist reads its options after this hook.
                 config.option.dist, config.option.tx, config.option.numprocesses = "no", [], 0
-    except (SettingsError, RecordError, TaskError, pytest.PytestDeprecationWarning) as error:
+    except (SettingsError, RecordError, TaskError) as error:
         raise pytest.UsageError(str(error)) from None
 
 

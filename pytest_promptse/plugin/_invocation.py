@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from pytest_promptse._redaction import redact_argument
-from pytest_promptse.config._options import OPTIONS, flag_of, ini_of
+from pytest_promptse.config._options import OPTIONS
 from pytest_promptse.plugin._pytest_private import ini_value
 
 if TYPE_CHECKING:
@@ -52,30 +52,19 @@ class GivenSettings:
     ----------
     config
         The configuration of the session.
-
-    Attributes
-    ----------
-    deprecations
-        One line for each setting that was given by its old name.
     """
 
     def __init__(self, config: pytest.Config) -> None:
         self._root = config.rootpath
-        self.deprecations: list[str] = []
         flags: dict[str, Any] = {}
         ini: dict[str, Any] = {}
         for option in OPTIONS.values():
-            for name in (option.name, option.old_name):
-                if name is None:
-                    continue
-                value = config.getoption(ini_of(name), None)
-                if value is not None and option.name not in flags:
-                    flags[option.name] = value
-                    self._note_old_name(flag_of(name), option.flag)
-                value = None if option.flag_only else _ini_value(config, option, ini_of(name))
-                if value not in (None, [], "") and option.name not in ini:
-                    ini[option.name] = value
-                    self._note_old_name(ini_of(name), option.ini)
+            value = config.getoption(option.ini, None)
+            if value is not None:
+                flags[option.name] = value
+            value = None if option.flag_only else _ini_value(config, option)
+            if value not in (None, [], ""):
+                ini[option.name] = value
         ini_name = config.inipath.name if config.inipath else "the ini file"
         ini_folder = config.inipath.parent if config.inipath else self._root
         self._layers: list[tuple[dict[str, Any], Callable[[str], str]]] = [
@@ -136,10 +125,6 @@ class GivenSettings:
         own = self._from_root(keywords, folder)
         return resolve([(own, where), *self._layers])
 
-    def _note_old_name(self, given: str, name: str) -> None:
-        if given != name:
-            self.deprecations.append(f"{given} is deprecated; use {name}")
-
     def _from_root(self, values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         """Rewrite template patterns relative to `folder` as patterns relative to the root.
 
@@ -158,12 +143,12 @@ class GivenSettings:
         return {**values, "template": [anchored(p.strip(), folder, self._root) for p in patterns]}
 
 
-def _ini_value(config: pytest.Config, option: Option, name: str) -> Any:
-    """Return the raw value of an ini key.
+def _ini_value(config: pytest.Config, option: Option) -> Any:
+    """Return the raw value that the ini file has for an option.
 
     A text of several lines is a list if the option allows it.
     """
-    value = ini_value(config, name)
+    value = ini_value(config, option.ini)
     if option.repeatable and isinstance(value, str):
         return [line.strip() for line in value.splitlines() if line.strip()]
     return value
@@ -205,7 +190,6 @@ def invocation(config: pytest.Config) -> InvocationRecord:
 
 def _typed_options(arguments: Sequence[str]) -> Iterator[str]:
     by_flag = {option.flag: option for option in OPTIONS.values()}
-    by_flag |= {flag_of(option.old_name): option for option in OPTIONS.values() if option.old_name}
     rest = iter(arguments)
     for argument in rest:
         flag, equals, _ = argument.partition("=")

@@ -6,11 +6,9 @@ Tests run them with the oldest and the newest supported pytest.
 from __future__ import annotations
 
 import contextlib
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from _pytest.config import apply_warning_filters
 from _pytest.logging import caplog_handler_key
 
 if TYPE_CHECKING:
@@ -36,40 +34,6 @@ def ini_value(config: pytest.Config, name: str) -> Any:
     if hasattr(given, "mode"):
         return given.value
     return config.getini(name)
-
-
-def warn_of_setting(config: pytest.Config, warning: Warning, setting: str) -> None:
-    """Issue a warning at the place of a setting: its line in the ini file, or the command line.
-
-    The public ``config.issue_config_time_warning`` supports only lines of Python files, so it would
-    point into this plugin.
-
-    Raises
-    ------
-    Warning
-        The warning itself, if the filters make it an error.
-    """
-    if config.pluginmanager.is_blocked("warnings"):
-        return
-    file, line = "command line", 1
-    if config.inipath is not None and not setting.startswith("-"):
-        file = str(config.inipath)
-        lines = config.inipath.read_text(encoding="utf-8").splitlines()
-        line = next((number for number, text in enumerate(lines, 1) if setting in text), 1)
-    filters = config.getini("filterwarnings")
-    with warnings.catch_warnings(record=True) as recorded:
-        warnings.simplefilter("always", type(warning))
-        apply_warning_filters(filters, config.known_args_namespace.pythonwarnings or [])
-        warnings.warn_explicit(warning, type(warning), file, line)
-    for message in recorded:
-        config.hook.pytest_warning_recorded.call_historic(
-            kwargs={
-                "warning_message": message,
-                "when": "config",
-                "nodeid": "",
-                "location": None if file == "command line" else (file, line, ""),
-            }
-        )
 
 
 def fixture_definitions(item: pytest.Function) -> Mapping[str, Sequence[Any]]:

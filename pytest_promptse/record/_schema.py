@@ -122,7 +122,7 @@ class RoundsRecord(msgspec.Struct, frozen=True, kw_only=True):
     look: int
     looks: int
     decided: bool
-    n_variants: int = msgspec.field(name="n_wordings")
+    n_variants: int
     completions: int
     most: int
 
@@ -214,7 +214,7 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     mode: str | None
     weighting: str
     n_tasks: int
-    n_variants: int = msgspec.field(name="n_wordings")
+    n_variants: int
     n_measured: int
     pass_at_1: float | None
     pass_at_1_ci95: Interval | None = None
@@ -383,7 +383,7 @@ class SubgroupRecord(msgspec.Struct, frozen=True, kw_only=True):
     trait: str
     value: str
     distance: float | None
-    n_variants: int = msgspec.field(name="n_wordings")
+    n_variants: int
     n_without_cue: int = 0
     change: float
     p_value: float
@@ -398,7 +398,7 @@ class SubgroupsRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     model: str
     template: str | None
-    subgroups: list[SubgroupRecord] = msgspec.field(name="voices")
+    subgroups: list[SubgroupRecord]
     calibration: Calibrations | None
     emotions: Calibrations | None = None
 
@@ -584,12 +584,8 @@ class ComparisonRecord(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str] = []
     tasks_only_current: list[str] = []
     tasks_only_baseline: list[str] = []
-    variants_only_current: list[tuple[str, str]] = msgspec.field(
-        name="wordings_only_current", default_factory=list
-    )
-    variants_only_baseline: list[tuple[str, str]] = msgspec.field(
-        name="wordings_only_baseline", default_factory=list
-    )
+    variants_only_current: list[tuple[str, str]] = []
+    variants_only_baseline: list[tuple[str, str]] = []
 
 
 class RankedRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -679,7 +675,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     templates: list[TemplateRecord] = []
     suites: list[SuiteRecord]
     tasks: Sequence[TaskRecord]
-    subgroups: list[SubgroupsRecord] = msgspec.field(name="voices", default_factory=list)
+    subgroups: list[SubgroupsRecord] = []
     usage: UsageRecord
     rewriting: list[RewritingRecord] = []
     entailment: list[EntailmentRecord] = []

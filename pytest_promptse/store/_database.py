@@ -1,4 +1,4 @@
-"""The SQLite file of the store: opening, migration, and renaming of damaged files."""
+"""The SQLite file of the store: opening, and renaming of damaged files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING
 
 from pytest_promptse.errors import StoreError
-from pytest_promptse.store._migrations import SCHEMA_VERSION, upgrade
+from pytest_promptse.store._tables import SCHEMA_VERSION, create_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,7 +49,7 @@ class Database:
     Raises
     ------
     StoreError
-        If the folder cannot be written, or the file was made by a newer version.
+        If the folder cannot be written, or the file has the tables of another version.
     """
 
     def __init__(self, folder: Path, *, clean_up: Callable[[sqlite3.Connection], None]) -> None:
@@ -128,22 +128,18 @@ class Database:
             ) from error
 
     def _open(self) -> None:
-        # Only a process that has the file to itself may migrate or rename it. Others wait here.
+        # Only a process that has the file to itself may create or rename it. Others wait here.
         if self._try_exclusive():
             self._prepare()
         fcntl.flock(self._lock_file, fcntl.LOCK_SH)
         with self.read() as connection:
-            found = self._check_version(connection)
-        if found < SCHEMA_VERSION:
-            raise StoreError(
-                f"store {str(self.path)!r} is in use by an older version of pytest-promptse; "
-                "end that run and start again"
-            )
+            self._check_version(connection)
 
     def _prepare(self) -> None:
         try:
             with self.read() as connection:
-                self._check_version(connection)
+                if not _is_empty(connection):
+                    self._check_version(connection)
                 connection.execute("PRAGMA journal_mode = WAL")
                 (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
             damage = "" if verdict == "ok" else verdict
@@ -154,7 +150,8 @@ class Database:
         if damage:
             self._rename_damaged(damage)
         with self.write() as connection:
-            upgrade(connection)
+            if _is_empty(connection):
+                create_tables(connection)
             self._clean_up(connection)
 
     def _rename_damaged(self, damage: str) -> None:
@@ -177,15 +174,13 @@ class Database:
         with self.read() as connection:
             connection.execute("PRAGMA journal_mode = WAL")
 
-    def _check_version(self, connection: sqlite3.Connection) -> int:
-        found: int = connection.execute("PRAGMA user_version").fetchone()[0]
-        if found > SCHEMA_VERSION:
+    def _check_version(self, connection: sqlite3.Connection) -> None:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version != SCHEMA_VERSION:
             raise StoreError(
-                f"store {str(self.path)!r} has schema {found}, this version supports "
-                f"{SCHEMA_VERSION}; upgrade pytest-promptse or name another folder with "
-                "--promptse-store"
+                f"store {str(self.path)!r} has schema {version}, and this version of "
+                f"pytest-promptse uses {SCHEMA_VERSION}; name another folder with --promptse-store"
             )
-        return found
 
     def _try_exclusive(self) -> bool:
         try:
@@ -221,6 +216,11 @@ class Database:
                 else "name another folder with --promptse-store or make room for this one"
             )
             raise StoreError(f"store {str(self.path)!r}: {error}; {remedy}") from error
+
+
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    (n_tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    return not n_tables
 
 
 def _is_damage(error: BaseException | None) -> bool:

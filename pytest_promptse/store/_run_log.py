@@ -43,7 +43,7 @@ class SuiteRow(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     template: str | None
     tasks: list[str]
-    n_variants: int = msgspec.field(name="n_wordings")
+    n_variants: int
     distances: list[float]
     mode: Literal["auto", "promptse", "light"]
     weighting: Literal["sum", "mean", "uniform"]

@@ -8,7 +8,7 @@ import pytest
 from pytest_promptse.cli._main import main
 from pytest_promptse.record._schema import decode
 
-SAVED = Path(__file__).parents[1] / "record" / "records" / "before-0.1.0.json"
+SAVED = Path(__file__).parents[1] / "record" / "records" / "0.1.0.json"
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def project(tmp_path, monkeypatch):
 def test_without_a_target_the_summary_is_printed(capsys):
     assert main(["report", "run.json"]) == 0
     out = capsys.readouterr().out
-    assert "\ntiny, mode promptse, weights by sum, 7 variants\n" in out
+    assert "\nreplay:answers.jsonl, mode promptse, weights by sum, 9 variants\n" in out
     assert max(map(len, out.splitlines())) <= 80
     assert "\x1b" not in out
 
@@ -41,7 +41,7 @@ def test_a_baseline_is_shown_by_its_name(project, capsys):
     folder.mkdir(parents=True)
     shutil.copy(SAVED, folder / "main.json")
     assert main(["report", "main"]) == 0
-    assert "words" in capsys.readouterr().out
+    assert "sums is inconclusive" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

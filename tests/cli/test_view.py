@@ -14,7 +14,7 @@ import pytest
 
 from pytest_promptse.cli._main import main
 
-SAVED = Path(__file__).parents[1] / "record" / "records" / "before-0.1.0.json"
+SAVED = Path(__file__).parents[1] / "record" / "records" / "0.1.0.json"
 
 
 @pytest.fixture

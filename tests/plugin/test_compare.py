@@ -126,7 +126,7 @@ def test_under_xdist_the_controller_compares_and_saves(slug, pytester, two_worke
     assert sum(line.startswith(missing) for line in result.outlines) == 1
     result.assert_outcomes(passed=8, failed=1)
     [suite] = saved(pytester)["suites"]
-    assert suite["n_measured"] == suite["n_wordings"] == 4
+    assert suite["n_measured"] == suite["n_variants"] == 4
 
 
 def test_an_unusable_baseline_is_refused_before_any_request(slug, run, pytester):

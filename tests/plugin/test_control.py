@@ -63,7 +63,7 @@ def test_a_control_stands_beside_the_variants_and_enters_no_other_figure(model, 
     [without] = plain["tasks"]
     assert without.pop("controls") == []
     assert task == without
-    assert ours["voices"] == plain["voices"]
+    assert ours["subgroups"] == plain["subgroups"]
 
 
 def test_a_control_needs_variants_with_a_voice(run, slug):

@@ -123,11 +123,11 @@ def test_the_record_says_where_a_suite_stopped_with_its_control(pytester, two_wo
         "look": 1,
         "looks": 2,
         "decided": True,
-        "n_wordings": FIRST,
+        "n_variants": FIRST,
         "completions": FIRST * SAMPLES,
         "most": ALL * SAMPLES,
     }
-    assert (found["n_measured"], found["n_wordings"], found["verdict"]) == (FIRST, ALL, "pass")
+    assert (found["n_measured"], found["n_variants"], found["verdict"]) == (FIRST, ALL, "pass")
     # Only the control variants of the first round are needed.
     beside = found["control"]
     assert (beside["n_planned"], beside["n_measured"]) == (len(TASKS) * VARIANTS, len(TASKS))

@@ -104,7 +104,7 @@ def test_a_run_names_its_suite_tasks_and_gates(recorded):
         ("excess", "pass"),
     ]
     assert suite["verdict"] == "pass"
-    assert (suite["n_wordings"], suite["n_measured"]) == (21, 21)
+    assert (suite["n_variants"], suite["n_measured"]) == (21, 21)
 
 
 def test_a_run_says_what_it_used(recorded):

@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 
 from pytest_promptse.errors import StoreError
 from pytest_promptse.models._base import Capabilities, Completion, Decoding, Prompt, Usage
-from pytest_promptse.store import _migrations
 from pytest_promptse.store._store import Store, StoredVerdict
 
-WORDING = {
+VARIANT = {
     "usage": Usage(requests=1, prompt_tokens=7, completion_tokens=5),
     "model": "fake:model",
     "prompt": Prompt(user="Write `f(x)`.", system="Be brief."),
@@ -87,36 +86,25 @@ def test_a_file_that_cannot_be_opened_is_named_with_the_option(tmp_path):
 
 
 def test_a_full_disk_is_named_and_leaves_what_was_there(store):
-    store.add_completions("key", samples(0), **WORDING)
+    store.add_completions("key", samples(0), **VARIANT)
     with store.database.read() as connection:
         (pages,) = connection.execute("PRAGMA page_count").fetchone()
         connection.execute(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(StoreError, match="full; name another folder with --promptse-store"):
-        store.add_completions("key", samples(1, text="x" * 1_000_000), **WORDING)
+        store.add_completions("key", samples(1, text="x" * 1_000_000), **VARIANT)
     assert store.completions("key", 2) == tuple(samples(0))
 
 
-def test_a_file_of_a_newer_version_is_refused_and_left_alone(store):
+@pytest.mark.parametrize("version", [0, 99])
+def test_a_file_of_another_version_is_refused_and_left_alone(store, version):
     store.close()
     with sqlite3.connect(store.database.path) as connection:
-        connection.execute("PRAGMA user_version = 99")
+        connection.execute(f"PRAGMA user_version = {version}")
     connection.close()
     before = store.database.path.read_bytes()
-    with pytest.raises(StoreError, match=r"has schema 99.*upgrade pytest-promptse"):
+    with pytest.raises(StoreError, match=rf"has schema {version}, .* uses 1; name another folder"):
         Store(store.folder)
     assert store.database.path.read_bytes() == before
-
-
-def test_an_older_file_is_brought_forward_with_its_rows(tmp_path):
-    older = [["CREATE TABLE a (x)"], ["INSERT INTO a VALUES (1)"]]
-    newer = [*older, ["CREATE TABLE b AS SELECT x + 1 AS y FROM a"]]
-    with sqlite3.connect(tmp_path / "db") as connection:
-        _migrations.upgrade(connection, steps=older)
-        _migrations.upgrade(connection, steps=newer)
-        _migrations.upgrade(connection, steps=newer)
-        assert connection.execute("SELECT y FROM b").fetchall() == [(2,)]
-        assert connection.execute("PRAGMA user_version").fetchone() == (3,)
-    connection.close()
 
 
 def overwrite_head(path):
@@ -136,7 +124,7 @@ def cut_in_half(path):
 
 @pytest.mark.parametrize("damage", [overwrite_head, overwrite_middle, cut_in_half])
 def test_a_damaged_file_is_set_aside_whole_with_a_warning(store, damage):
-    store.add_completions("key", samples(*range(50), text="x" * 500), **WORDING)
+    store.add_completions("key", samples(*range(50), text="x" * 500), **VARIANT)
     store.close()
     damage(store.database.path)
     content = store.database.path.read_bytes()
@@ -147,7 +135,7 @@ def test_a_damaged_file_is_set_aside_whole_with_a_warning(store, damage):
     assert aside.read_bytes() == content
     assert aside.name in warning
     assert again.completions("key", 50) == ()
-    again.add_completions("key", samples(0), **WORDING)
+    again.add_completions("key", samples(0), **VARIANT)
     again.close()
     healthy = Store(store.folder)
     assert healthy.warnings == ()
@@ -199,7 +187,7 @@ def test_what_is_kept_comes_back_as_it_was_and_the_first_of_a_sample_stays(writt
         store = Store(Path(folder))
         first = {}
         for answer in written:
-            store.add_completions("key", answer, **WORDING)
+            store.add_completions("key", answer, **VARIANT)
             for each in answer:
                 first.setdefault(each.index, each)
         expected = tuple(first[index] for index in sorted(first) if index < n)
@@ -209,8 +197,8 @@ def test_what_is_kept_comes_back_as_it_was_and_the_first_of_a_sample_stays(writt
 
 
 def test_missing_tells_of_every_key_even_thousands(store):
-    store.add_completions("some", samples(0, 1, 3, 9), **WORDING)
-    store.add_completions("all", samples(0, 1), **WORDING)
+    store.add_completions("some", samples(0, 1, 3, 9), **VARIANT)
+    store.add_completions("all", samples(0, 1), **VARIANT)
     keys = {"some": 5, "all": 2, "more": 1} | {f"none{i}": 2 for i in range(5000)}
     missing = store.missing(keys)
     assert missing.keys() == keys.keys()
@@ -220,14 +208,14 @@ def test_missing_tells_of_every_key_even_thousands(store):
 
 
 def test_half_an_emoji_is_kept_as_the_replacement_character(store):
-    store.add_completions("key", samples(0, text="ok \ud83d"), **WORDING)
+    store.add_completions("key", samples(0, text="ok \ud83d"), **VARIANT)
     assert store.completions("key", 1)[0].text == "ok \ufffd"
 
 
 def test_a_transaction_that_fails_leaves_nothing(store):
     def interrupted():
         with store.transaction():
-            store.add_completions("key", samples(0), **WORDING)
+            store.add_completions("key", samples(0), **VARIANT)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -238,7 +226,7 @@ def test_a_transaction_that_fails_leaves_nothing(store):
 def test_threads_write_and_read_at_once(store):
     def write(number):
         for index in range(20):
-            store.add_completions(f"key{number}", samples(index), **WORDING)
+            store.add_completions(f"key{number}", samples(index), **VARIANT)
             assert store.completions(f"key{number}", index + 1)
 
     threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
@@ -378,28 +366,14 @@ def test_runs_that_never_finished_are_forgotten_after_a_week(tmp_path, monkeypat
 
 
 def test_samples_that_are_too_old_are_missing_until_others_replace_them(store):
-    store.add_completions("key", samples(0, 1, 2), **WORDING)
+    store.add_completions("key", samples(0, 1, 2), **VARIANT)
     began = time.time()
     since = {"key": began}
     assert store.missing({"key": 3, "other": 1}, since=since) == {"key": [0, 1, 2], "other": [0]}
     assert store.missing({"key": 3}) == {"key": []}
-    store.add_completions("key", [replace(samples(1)[0], text="new")], since=began, **WORDING)
+    store.add_completions("key", [replace(samples(1)[0], text="new")], since=began, **VARIANT)
     assert store.missing({"key": 3}, since=since) == {"key": [0, 2]}
     assert [each.text for each in store.completions("key", 3, since=began)] == ["new"]
     texts = [each.text for each in store.completions("key", 3)]
     assert (len(texts), texts[1]) == (3, "new")
     assert store.oldest(["key"], since=began) >= began > store.oldest(["key"])
-
-
-def test_completions_of_an_older_file_are_as_old_as_their_variant(tmp_path):
-    with sqlite3.connect(tmp_path / "db") as connection:
-        _migrations.upgrade(connection, steps=_migrations.STEPS[:3])
-        connection.execute(
-            "INSERT INTO wording (id, key, model, task_id, variant_id, user, temperature, top_p, "
-            "max_tokens, seed, form, created) "
-            "VALUES (1, 'k', 'm', 't', 'v', 'u', 0, 1, 9, 0, 'c', 7)"
-        )
-        connection.execute("INSERT INTO completion VALUES (1, 0, 'text', 'stop', 2, -1.0)")
-        _migrations.upgrade(connection)
-        assert connection.execute("SELECT sample, created FROM completion").fetchall() == [(0, 7)]
-    connection.close()
