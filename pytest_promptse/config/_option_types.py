@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from pytest_promptse._suggestions import nearest
+from pytest_promptse.config._metrics import compared_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +21,6 @@ Parse: TypeAlias = "Callable[[Any], Any]"
 
 _MIB = 2**20
 _PERCENT = 100.0
-COMPARED = ("auc_e", "elasticity", "pass_at_1", "excess", "squared_sensitivity", "drop")
 
 
 class Margin(NamedTuple):
@@ -29,7 +29,7 @@ class Margin(NamedTuple):
     Attributes
     ----------
     metric
-        One of `COMPARED`.
+        The name of a metric, see `config._metrics`.
     loss
         The smallest loss that does not pass, in (0, 1]: in units of the figure, or as a share of
         the baseline's figure if `relative`.
@@ -284,10 +284,11 @@ def margins(value: object) -> tuple[Margin, ...]:
 
 def _margin(text: str) -> Margin:
     metric, colon, loss = (part.strip() for part in text.partition(":"))
-    if metric not in COMPARED:
+    known = [entry.name for entry in compared_metrics()]
+    if metric not in known:
         raise ValueError(
-            f"{metric!r} is no figure to compare; there are {', '.join(COMPARED)}"
-            f"{nearest(metric, COMPARED)}"
+            f"{metric!r} is no figure to compare; there are {', '.join(known)}"
+            f"{nearest(metric, known)}"
         )
     if not colon:
         raise ValueError(f"the loss is missing; give {metric}:0.02 or {metric}:5%")

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.config import _option_types
+from pytest_promptse.config._metrics import METRICS, compared_metrics
 from pytest_promptse.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from pytest_promptse.config._metrics import Metric
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +135,28 @@ def _option(name: str, parse: _option_types.Parse, default: Any, help_: str, **m
     return Option(name=name, parse=parse, default=default, help=help_, **more)
 
 
-OPTIONS: Mapping[str, Option] = {
+def threshold_option(metric: Metric) -> Option:
+    """Return the option that sets the threshold of a metric.
+
+    Raises
+    ------
+    ValueError
+        If the metric has no gate.
+    """
+    if metric.option is None or metric.threshold_help is None:
+        raise ValueError(f"the metric {metric.name} has no gate, so it has no option")
+    parse = _option_types.above(0) if metric.unit == "ratio" else _option_types.between(0, 1)
+    return _option(
+        metric.option,
+        _option_types.elasticities if metric.by_distance else parse,
+        None,
+        metric.threshold_help,
+        metavar="X",
+        marker=True,
+    )
+
+
+OPTIONS: dict[str, Option] = {
     option.name: option
     for option in (
         _option(
@@ -378,21 +400,10 @@ OPTIONS: Mapping[str, Option] = {
             "folder of your own emotions and personalities; they add to those of the library",
             metavar="DIR",
         ),
-        _option(
-            "min_auc_e",
-            _option_types.between(0, 1),
-            None,
-            "minimum AUC-E of a suite",
-            metavar="X",
-            marker=True,
-        ),
-        _option(
-            "min_elasticity",
-            _option_types.elasticities,
-            None,
-            "minimum elasticity of a suite: 0.8, or per distance 0.1=0.9,0.3=0.7",
-            metavar="X",
-            marker=True,
+        *(
+            threshold_option(metric)
+            for metric in METRICS.values()
+            if metric.threshold_help is not None
         ),
         _option(
             "min_pass_rate",
@@ -407,63 +418,6 @@ OPTIONS: Mapping[str, Option] = {
             _option_types.between(0, 1),
             None,
             "minimum AUC-E of each task",
-            metavar="X",
-            marker=True,
-        ),
-        _option(
-            "max_excess",
-            _option_types.between(0, 1),
-            None,
-            "maximum excess sensitivity (beyond sampling noise) of a suite",
-            metavar="X",
-            marker=True,
-        ),
-        _option(
-            "max_drop",
-            _option_types.between(0, 1),
-            None,
-            "maximum drop of a suite: mean pass rate of the originals minus that of the variants",
-            metavar="X",
-            marker=True,
-        ),
-        _option(
-            "max_squared_sensitivity",
-            _option_types.between(0, 1),
-            None,
-            "maximum unbiased squared sensitivity of a suite; comparable between numbers of "
-            "samples",
-            metavar="X",
-            marker=True,
-        ),
-        _option(
-            "min_robust_pass",
-            _option_types.between(0, 1),
-            None,
-            "minimum robust pass@1 of a suite (the worst case over 5 variants)",
-            metavar="X",
-            marker=True,
-        ),
-        _option(
-            "max_shortfall",
-            _option_types.between(0, 1),
-            None,
-            "maximum one-sided drop of the worst tenth of the tasks of a suite",
-            metavar="X",
-            marker=True,
-        ),
-        _option(
-            "max_flips",
-            _option_types.between(0, 1),
-            None,
-            "maximum share of tasks of a suite whose majority verdict changes",
-            metavar="X",
-            marker=True,
-        ),
-        _option(
-            "min_odds_ratio",
-            _option_types.above(0),
-            None,
-            "minimum odds ratio of a suite (variants against originals, by a mixed model)",
             metavar="X",
             marker=True,
         ),
@@ -604,9 +558,8 @@ OPTIONS: Mapping[str, Option] = {
             _option_types.margins,
             (),
             "loss against the baseline that fails the run, such as auc_e:0.02 or auc_e:5%%; "
-            "figures: auc_e, elasticity (every distance), pass_at_1, excess, "
-            "squared_sensitivity, drop; "
-            "repeatable",
+            f"figures: {', '.join(metric.name for metric in compared_metrics())} (elasticity at "
+            "every distance); repeatable",
             metavar="FIGURE:LOSS",
             repeatable=True,
         ),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_promptse._redaction import Secret, redact, redact_argument
 from pytest_promptse._suggestions import nearest
+from pytest_promptse.config._metrics import METRICS
 from pytest_promptse.config._option_types import Auto
 from pytest_promptse.config._options import OPTIONS
 from pytest_promptse.errors import SettingsError
@@ -17,6 +18,7 @@ from pytest_promptse.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from pytest_promptse.config._metrics import Metric
     from pytest_promptse.config._option_types import Margin, Shard
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {
@@ -32,8 +34,9 @@ _MOST_ORIGINAL_SAMPLES = 64
 class Settings:
     """All settings of a run or of one suite. `OPTIONS` describes each of them.
 
-    ``adaptive`` has no option of its own: it is True if ``samples`` is ``auto``, so that variants
-    are sampled in rounds.
+    Two fields have no option of their own. ``adaptive`` is True if ``samples`` is ``auto``, so that
+    variants are sampled in rounds. ``thresholds`` has the value of each option that sets the
+    threshold of a metric, by the option's name.
     """
 
     model: tuple[str, ...]
@@ -68,17 +71,9 @@ class Settings:
     template: tuple[str, ...]
     perturb: Literal["task", "template", "both"]
     library_dir: str | None
-    min_auc_e: float | None
-    min_elasticity: Mapping[float | None, float] | None
+    thresholds: Mapping[str, Any]
     min_pass_rate: float | None
     min_task_auc_e: float | None
-    max_excess: float | None
-    max_drop: float | None
-    max_squared_sensitivity: float | None
-    min_robust_pass: float | None
-    max_shortfall: float | None
-    max_flips: float | None
-    min_odds_ratio: float | None
     interval: Literal["tasks", "tasks+emotions", "reruns"]
     gate: Literal["point", "confident"]
     inconclusive: Literal["pass", "fail", "skip"]
@@ -116,10 +111,15 @@ class Settings:
         header = tuple((name, Secret(value)) for name, value in self.header)
         object.__setattr__(self, "header", header)
 
-    def floor(self, distance: float) -> float | None:
-        """Return the minimum elasticity in [0, 1] at `distance`, or None if there is none."""
-        floors = self.min_elasticity or {}
-        return floors.get(distance, floors.get(None))
+    def threshold(self, metric: Metric, distance: float | None = None) -> float | None:
+        """Return the threshold of a metric, or None if it has none.
+
+        `distance` is that of the figure if the metric has a figure for each distance.
+        """
+        value = None if metric.option is None else self.thresholds[metric.option]
+        if metric.by_distance:
+            value = (value or {}).get(distance, (value or {}).get(None))
+        return None if value is None else float(value)
 
     def as_json_values(self) -> dict[str, Any]:
         """Return the settings as values that JSON can represent, without credentials.
@@ -134,11 +134,13 @@ class Settings:
         if self.proxy is not None:
             values["proxy"] = redact_argument(self.proxy)
         values["vllm_args"] = {name: redact(value) for name, value in self.vllm_args.items()}
-        if self.min_elasticity is not None:
-            values["min_elasticity"] = {
-                "*" if distance is None else f"{distance:g}": floor
-                for distance, floor in self.min_elasticity.items()
-            }
+        for name, threshold in values.pop("thresholds").items():
+            values[name] = threshold
+            if isinstance(threshold, dict):
+                values[name] = {
+                    "*" if distance is None else f"{distance:g}": value
+                    for distance, value in threshold.items()
+                }
         return values
 
 
@@ -182,7 +184,12 @@ def resolve(layers: Sequence[tuple[Mapping[str, Any], Callable[[str], str]]]) ->
     _check_together(values, origin)
     _check_shard(values, origin)
     _check_control(values, origin)
-    return Settings(**values)
+    thresholds = {
+        metric.option: values.pop(metric.option)
+        for metric in METRICS.values()
+        if metric.option is not None
+    }
+    return Settings(**values, thresholds=thresholds)
 
 
 def _check_together(values: Mapping[str, Any], origin: Mapping[str, str]) -> None:

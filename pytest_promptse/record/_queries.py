@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from pytest_promptse.scoring._metrics import metric_label
+from pytest_promptse.config._metrics import metric_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,7 +7,7 @@ from shlex import quote
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_promptse.scoring._metrics import METRICS
+from pytest_promptse.config._metrics import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,12 +23,6 @@ _SIGNIFICANT = 0.05
 _WIDE = 0.2
 _MOST = 4
 _NO_GATE = 2
-# The settings that give a suite a gate, as `Settings` names them.
-_THRESHOLDS = (
-    "min_elasticity",
-    "min_task_auc_e",
-    *(metric.option for metric in METRICS if metric.option is not None),
-)
 NOT_DECIDED, NO_GATE = "not decided", "no gate"
 """The result of `verdict_word` for a suite without a verdict."""
 
@@ -47,7 +41,8 @@ def verdict_word(suite: SuiteRecord) -> str:
     """Return the verdict of a suite, or whether it has a gate that was not decided."""
     if suite.verdict is not None:
         return suite.verdict
-    has_gate = any(suite.settings.get(name) is not None for name in _THRESHOLDS)
+    options = ["min_task_auc_e", *(metric.option for metric in METRICS.values() if metric.option)]
+    has_gate = any(suite.settings.get(option) is not None for option in options)
     return NOT_DECIDED if has_gate else NO_GATE
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pytest_promptse.config._metrics import metric_label
 from pytest_promptse.record._files import write_chunks
 from pytest_promptse.record._psychometrics import CsiRecord, ManipulationRecord
 from pytest_promptse.record._queries import (
@@ -37,7 +38,6 @@ from pytest_promptse.reports._formatting import (
     signed,
 )
 from pytest_promptse.reports._length_control import control_sentence
-from pytest_promptse.scoring._metrics import metric_label
 from pytest_promptse.variants._word_diff import word_diff
 
 if TYPE_CHECKING:

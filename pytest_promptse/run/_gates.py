@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
+from pytest_promptse.config._metrics import metric_of
 from pytest_promptse.errors import NotScoredError
 from pytest_promptse.scoring._gate import judge_gate
-from pytest_promptse.scoring._metrics import metric_of
 from pytest_promptse.scoring._samples import Samples, TaskSamples
+from pytest_promptse.scoring._scores import Estimate
 from pytest_promptse.scoring._suite import score_suite
 from pytest_promptse.store._run_log import OutcomeRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from pytest_promptse.config._metrics import Metric
     from pytest_promptse.scoring._gate import Gate
-    from pytest_promptse.scoring._metrics import Direction
-    from pytest_promptse.scoring._scores import Estimate, Interval, SuiteScore
+    from pytest_promptse.scoring._scores import SuiteScore
     from pytest_promptse.store._run_log import GatePlanRow, RunLog, SuiteKey, SuiteRow
 
 Mode = Literal["promptse", "light"]
@@ -94,22 +95,24 @@ class Scores:
         """
         score = self._of_gate(suite, planned)
         figure = _figure(planned, score)
+        metric, estimate = figure.metric, figure.estimate
         gate = judge_gate(
             planned.name,
-            figure.value,
+            estimate.value,
             planned.threshold,
-            ci95=figure.ci95,
-            exact=figure.exact,
+            ci95=estimate.ci95,
+            exact=estimate.exact,
             kind=suite.settings["gate"],
             null=figure.null,
             samples=suite.settings["samples"],
             original_samples=suite.settings["original_samples"],
-            direction=figure.direction,
+            direction=metric.direction,
             sensitivity=figure.sensitivity,
-            fails_by=figure.fails_by,
+            fails_by=metric.fails_by,
+            narrowed_by=metric.narrowed_by,
         )
         gate = replaced(gate, excess=figure.excess)
-        return _with_possible_loss(gate, score, figure.direction)
+        return _with_possible_loss(gate, score, metric)
 
     def decide_measured(self, suite: SuiteRow, planned: GatePlanRow) -> Gate:
         """Decide a gate after everything that it needs is measured.
@@ -182,54 +185,42 @@ def to_samples(
 
 
 class _Figure(NamedTuple):
-    value: float | None
-    ci95: Interval | None
-    exact: Interval | None
-    direction: Direction = "at least"
+    metric: Metric
+    estimate: Estimate
     null: float | None = None
     excess: float | None = None
     sensitivity: float | None = None
-    fails_by: Literal["both", "ci95"] = "both"
 
 
 def _figure(planned: GatePlanRow, score: SuiteScore) -> _Figure:
-    match planned.name:
-        case "auc-e":
-            return _Figure(
-                score.auc_e,
-                score.ci95,
-                score.exact,
-                null=score.auc_e_null,
-                excess=score.excess,
-                sensitivity=_least_sensitivity(
-                    score.excess_ci95[0] if score.excess_ci95 else None, score, planned.distances
-                ),
-            )
-        case "excess":
-            return _Figure(
-                score.excess,
-                score.excess_ci95,
-                score.excess_exact,
-                "at most",
-                excess=score.excess,
-            )
     metric = metric_of(planned.name)
-    if metric is not None:
-        estimate: Estimate = getattr(score, metric.name)
-        return _Figure(
-            estimate.value,
-            estimate.ci95,
-            estimate.exact,
-            metric.direction,
-            fails_by=metric.fails_by,
+    if metric is None:
+        raise NotScoredError(
+            f"the gate {planned.name} is of no metric that is known here; install the plugin that "
+            "adds it"
         )
+    if metric.name == "auc_e":
+        return _Figure(
+            metric,
+            Estimate(value=score.auc_e, ci95=score.ci95, exact=score.exact),
+            null=score.auc_e_null,
+            excess=score.excess,
+            sensitivity=_least_sensitivity(
+                score.excess_ci95[0] if score.excess_ci95 else None, score, planned.distances
+            ),
+        )
+    if metric.name == "excess":
+        estimate = Estimate(value=score.excess, ci95=score.excess_ci95, exact=score.excess_exact)
+        return _Figure(metric, estimate, excess=score.excess)
+    if not metric.by_distance:
+        return _Figure(metric, getattr(score, metric.name))
     [distance] = planned.distances
-    ci95, exact = score.elasticity_ci95[distance], score.elasticity_exact[distance]
-    null = score.elasticity_null[distance]
+    ci95, null = score.elasticity_ci95[distance], score.elasticity_null[distance]
     return _Figure(
-        score.elasticity[distance],
-        ci95,
-        exact,
+        metric,
+        Estimate(
+            value=score.elasticity[distance], ci95=ci95, exact=score.elasticity_exact[distance]
+        ),
         null=null,
         excess=score.elasticity_excess[distance],
         # The noise ceiling varies far less than the elasticity and has no interval.
@@ -266,24 +257,19 @@ def _least_sensitivity(
     return max((limit for limit in limits if limit is not None), default=None)
 
 
-def _with_possible_loss(gate: Gate, score: SuiteScore, direction: Direction) -> Gate:
-    """Make a passing gate inconclusive if it would pass even when the variants lose everything.
-
-    Robust pass@1 and the odds ratio can always fail: both are 0 if the variants lose everything.
-    """
-    of_rates = gate.name == "drop"
+def _with_possible_loss(gate: Gate, score: SuiteScore, metric: Metric) -> Gate:
+    """Make a passing gate inconclusive if it would pass even when the variants lose everything."""
     originals = [
-        task.original.pass_rate if of_rates else task.original.score
+        task.original.pass_rate if metric.loss_of == "rates" else task.original.score
         for task in score.tasks
         if task.original is not None
     ]
     if gate.verdict != "pass" or gate.threshold is None or not originals:
         return gate
-    if gate.name in ("robust-pass", "odds-ratio"):
-        return gate
     most = float(np.mean(originals))
-    could_fail = most > gate.threshold if direction == "at most" else 1 - most < gate.threshold
-    if could_fail:
+    least = 1.0 - most
+    could_fail = most > gate.threshold if metric.direction == "at most" else least < gate.threshold
+    if could_fail or metric.loss_of is None:
         return gate
     message = (
         f"{gate.message}, but the originals score only {most:.2f}, so even the loss "

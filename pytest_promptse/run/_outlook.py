@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_promptse.config._metrics import METRICS
 from pytest_promptse.scoring._planning import POWER, DropPlan
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ def outlooks(suites: Sequence[Suite]) -> Iterator[str]:
     alike: dict[tuple[DropPlan, float], list[str]] = {}
     for suite in suites:
         chosen = suite.settings
-        if chosen.max_drop is None or chosen.gate != "confident" or suite.in_rounds:
+        max_drop = chosen.threshold(METRICS["drop"])
+        if max_drop is None or chosen.gate != "confident" or suite.in_rounds:
             continue
         plan = DropPlan(
             tasks=len(suite.tasks),
@@ -29,7 +31,7 @@ def outlooks(suites: Sequence[Suite]) -> Iterator[str]:
             original_samples=chosen.original_samples,
             reruns=chosen.interval == "reruns",
         )
-        ids = alike.setdefault((plan, chosen.max_drop), [])
+        ids = alike.setdefault((plan, max_drop), [])
         if suite.id not in ids:  # another model or template
             ids.append(suite.id)
     for (plan, threshold), ids in alike.items():

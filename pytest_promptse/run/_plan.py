@@ -8,10 +8,10 @@ from functools import cached_property, partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from pytest_promptse.config._metrics import METRICS
 from pytest_promptse.errors import TaskError, VariantError
 from pytest_promptse.models._base import Decoding, completion_key, derive_seed
 from pytest_promptse.sampling._job import Job
-from pytest_promptse.scoring._metrics import METRICS
 from pytest_promptse.scoring._sequential import planned_looks
 from pytest_promptse.store._run_log import GatePlanRow, GateRow, SuiteKey, SuiteRow
 from pytest_promptse.variants._variant import text_hash
@@ -104,8 +104,7 @@ class PlannedGate:
     Attributes
     ----------
     name
-        ``auc-e``, ``elasticity-d0.3``, ``excess``, ``drop``, ``squared-sensitivity``,
-        ``robust-pass``, ``shortfall``, ``flips`` or ``odds-ratio``.
+        That of a metric with hyphens, such as ``auc-e``, or ``elasticity-d0.3`` at one distance.
     threshold
         None if the gate only reports its figure.
     distances
@@ -225,22 +224,25 @@ class Suite:
             for task in self.tasks
             if chosen.min_task_auc_e is not None
         )
-        per_distance = (
-            PlannedGate(
-                name=f"elasticity-d{distance:g}",
-                threshold=chosen.floor(distance),
-                distances=(distance,),
-            )
-            for distance in chosen.distances
-        )
-        whole = [PlannedGate(name="auc-e", threshold=chosen.min_auc_e, distances=chosen.distances)]
-        whole += [
-            PlannedGate(name=metric.gate, threshold=threshold, distances=chosen.distances)
-            for metric in METRICS
-            if metric.name != "auc_e" and metric.option is not None
-            if (threshold := getattr(chosen, metric.option)) is not None
+        # A metric with a gate for each distance comes first, since it explains the others.
+        figures = [
+            (metric, distance)
+            for by_distance in (True, False)
+            for metric in METRICS.values()
+            if metric.by_distance == by_distance
+            for distance in (chosen.distances if by_distance else (None,))
         ]
-        return (*per_task, *per_distance, *whole)
+        whole = (
+            PlannedGate(
+                name=metric.gate if distance is None else metric.gate_at(distance),
+                threshold=threshold,
+                distances=chosen.distances if distance is None else (distance,),
+            )
+            for metric, distance in figures
+            if (threshold := chosen.threshold(metric, distance)) is not None
+            or metric.gate_without_threshold
+        )
+        return (*per_task, *whole)
 
     @cached_property
     def looks(self) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from pytest_promptse.config._metrics import METRICS, metric_label
 from pytest_promptse.scoring._elasticity import (
     area_weights,
     auc_e,
@@ -31,7 +32,6 @@ from pytest_promptse.scoring._intervals import (
     shifted_interval,
     task_values,
 )
-from pytest_promptse.scoring._metrics import METRICS, metric_label
 from pytest_promptse.scoring._noise_floor import light_null_gap
 from pytest_promptse.scoring._pairing import Pairs, is_solved
 from pytest_promptse.scoring._robustness import drop, squared_sensitivity
@@ -52,7 +52,6 @@ _ORIGINAL = 0.0
 Metric: TypeAlias = Literal[
     "auc_e", "elasticity", "pass_at_1", "excess", "squared_sensitivity", "drop"
 ]
-_LESS_IS_BETTER = {metric.name for metric in METRICS if metric.direction == "at most"}
 # Figures that are computed from pass rates, not from scores.
 _OF_PASS_RATES: tuple[Metric, ...] = ("squared_sensitivity", "drop")
 ELASTICITIES: tuple[Metric, ...] = ("auc_e", "elasticity", "excess")
@@ -179,7 +178,9 @@ def compare_runs(
     if margin is not None and relative and then is not None:
         margin *= abs(then)
     sizes = sample_sizes(pairs) if metric in ELASTICITIES else None
-    verdict = _verdict(gap, ci95, exact, margin, less_is_better=metric in _LESS_IS_BETTER)
+    verdict = _verdict(
+        gap, ci95, exact, margin, less_is_better=METRICS[metric].direction == "at most"
+    )
     if verdict is not None and sizes is not None:
         verdict = "inconclusive"
     label = metric_label(metric, distance if metric == "elasticity" else None)

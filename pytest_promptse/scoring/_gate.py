@@ -6,10 +6,11 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from pytest_promptse.config._metrics import metric_label
 from pytest_promptse.scoring._intervals import share_interval
-from pytest_promptse.scoring._metrics import Direction, metric_label
 
 if TYPE_CHECKING:
+    from pytest_promptse.config._metrics import Direction
     from pytest_promptse.scoring._scores import Interval
 
 Verdict: TypeAlias = Literal["pass", "fail", "inconclusive"]
@@ -54,6 +55,7 @@ def judge_gate(
     direction: Direction = "at least",
     sensitivity: float | None = None,
     fails_by: Literal["both", "ci95"] = "both",
+    narrowed_by: str = "More tasks would narrow it",
 ) -> Gate:
     """Compare a figure with its threshold.
 
@@ -89,6 +91,8 @@ def judge_gate(
         The intervals that must be on the wrong side for a confident gate to fail. ``"ci95"`` is for
         signed figures: exact limits allow for unseen tasks in which the variants gain as much as
         they could lose, so hardly any suite could fail by them. A pass always takes both.
+    narrowed_by
+        A sentence for the message if only `exact` contains the threshold.
 
     Raises
     ------
@@ -97,7 +101,7 @@ def judge_gate(
     """
     if threshold is not None and math.isnan(threshold):
         raise ValueError(f"gate {name!r}: the threshold is NaN; give a number")
-    label = _label(name)
+    label = metric_label(name)
     if threshold is None:
         text = f"{label} {_shown(value)}" if value is not None else f"{label} was not measured"
         return Gate(name=name, threshold=None, value=value, ci95=ci95, verdict=None, message=text)
@@ -128,13 +132,10 @@ def judge_gate(
         text = _confident_message(label, value, threshold, ci95, verdict, narrower=narrower)
         if exact is not None and plain != "inconclusive" and verdict == "inconclusive":
             digits = _digits(value, threshold)
-            remedy = "More tasks would narrow it"
-            if name == "odds-ratio":
-                remedy = "No number of tasks excludes 0: take min_task_auc_e or max_drop for a pass"
             text = (
                 f"{label} {_shown(value, digits)}, 95 % interval {_range(ci95)} for tasks like "
                 f"these; for tasks outside the suite as well, the interval {_range(exact)} "
-                f"contains the threshold {_shown(threshold, digits)}. {remedy}"
+                f"contains the threshold {_shown(threshold, digits)}. {narrowed_by}"
             )
         if verdict == "fail" and sensitivity is not None and sensitivity <= 1.0 - threshold:
             verdict = "inconclusive"
@@ -258,12 +259,6 @@ def _holds(value: float, threshold: float, direction: Direction) -> bool:
 def _side(interval: Interval, threshold: float, direction: Direction) -> Verdict:
     holds = [_holds(bound, threshold, direction) for bound in interval]
     return "pass" if all(holds) else "inconclusive" if any(holds) else "fail"
-
-
-def _label(name: str) -> str:
-    if name.startswith("elasticity-d"):
-        return f"E({name.removeprefix('elasticity-d')})"
-    return metric_label(name)
 
 
 def _shown(value: float, digits: int = 2) -> str:

@@ -20,6 +20,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_promptse.config._metrics import metric_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -49,12 +51,6 @@ def planned_looks(variants: int) -> tuple[int, ...]:
     return (*looks, variants)
 
 
-# Their expectations change with the number of variants, or no interval covers those to come.
-_NEED_ALL_VARIANTS = frozenset(
-    {"squared-sensitivity", "robust-pass", "shortfall", "flips", "odds-ratio"}
-)
-
-
 def may_stop(gates: Iterable[Gate], *, mode: Mode) -> bool:
     """Return whether all gates of a suite, judged at a look, are decided without more variants.
 
@@ -75,7 +71,8 @@ def may_stop(gates: Iterable[Gate], *, mode: Mode) -> bool:
     any_gate = False
     for gate in gates:
         any_gate = True
-        if gate.name in _NEED_ALL_VARIANTS:
+        metric = metric_of(gate.name)
+        if metric is None or not metric.may_stop_early:
             return False
         if gate.verdict not in ("pass", "fail"):
             return False

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_promptse.config._option_types import COMPARED, Margin
+from pytest_promptse.config._metrics import compared_metrics
+from pytest_promptse.config._option_types import Margin
 from pytest_promptse.config._options import OPTIONS
 from pytest_promptse.config._settings import resolve
 from pytest_promptse.errors import SettingsError
@@ -12,7 +13,7 @@ def settled(where=lambda name: OPTIONS[name].flag, **values: object):
     return resolve([(values, where)])
 
 
-@pytest.mark.parametrize("metric", COMPARED)
+@pytest.mark.parametrize("metric", [metric.name for metric in compared_metrics()])
 def test_a_margin_is_absolute_or_in_percent_of_the_baseline(metric):
     read = OPTIONS["compare_fail"].read
     assert read([f"{metric}:0.02"], "") == (Margin(metric=metric, loss=0.02),)
@@ -23,7 +24,7 @@ def test_a_margin_is_absolute_or_in_percent_of_the_baseline(metric):
     ("value", "message"),
     [
         ("auc:0.02", "'auc' is no figure to compare; there are auc_e, "),
-        ("auc-e:0.02", "drop (did you mean 'auc_e'?)"),
+        ("auc-e:0.02", "squared_sensitivity (did you mean 'auc_e'?)"),
         ("pass_at_10:0.1", "did you mean 'pass_at_1'?"),
         ("xyz:0.1", "there are auc_e, elasticity, pass_at_1, excess"),
         ("auc_e", "the loss is missing; give auc_e:0.02 or auc_e:5%"),

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_promptse.config._metrics import METRICS
 from pytest_promptse.config._options import OPTIONS
 from pytest_promptse.config._settings import PRESETS, Settings, check_names, resolve
 from pytest_promptse.errors import SettingsError
@@ -42,14 +43,14 @@ def test_the_original_is_sampled_four_times_as_often_up_to_64(samples, original)
 
 def test_floors_may_differ_by_distance():
     settings = settled(min_elasticity="0.8,0.3=0.6")
-    assert settings.floor(0.1) == 0.8
-    assert settings.floor(0.3) == 0.6
-    assert settled().floor(0.1) is None
+    assert settings.threshold(METRICS["elasticity"], 0.1) == 0.8
+    assert settings.threshold(METRICS["elasticity"], 0.3) == 0.6
+    assert settled().threshold(METRICS["elasticity"], 0.1) is None
 
 
 def test_a_floor_may_be_given_in_python_too():
-    assert settled(min_elasticity=0.9).floor(0.2) == 0.9
-    assert settled(min_elasticity={0.2: 0.9}).floor(0.1) is None
+    assert settled(min_elasticity=0.9).threshold(METRICS["elasticity"], 0.2) == 0.9
+    assert settled(min_elasticity={0.2: 0.9}).threshold(METRICS["elasticity"], 0.1) is None
 
 
 @pytest.mark.parametrize(
@@ -136,15 +137,16 @@ def test_distances_come_back_as_given_when_sorted(distances):
 @given(st.floats(allow_nan=False))
 def test_a_threshold_is_taken_exactly_within_0_and_1(value):
     if 0 <= value <= 1:
-        assert settled(min_auc_e=value).min_auc_e == value
+        assert settled(min_auc_e=value).thresholds["min_auc_e"] == value
     else:
         with pytest.raises(SettingsError):
             settled(min_auc_e=value)
 
 
 def test_every_option_has_a_setting_and_every_setting_an_option():
-    derived = {"adaptive"}
-    assert set(OPTIONS) | derived == {field.name for field in fields(Settings)}
+    derived = {"adaptive", "thresholds"}
+    of_metrics = {metric.option for metric in METRICS.values() if metric.option}
+    assert set(OPTIONS) - of_metrics | derived == {field.name for field in fields(Settings)}
 
 
 def test_the_repr_of_settings_shows_no_credentials():

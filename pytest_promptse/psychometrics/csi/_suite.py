@@ -59,13 +59,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pytest_promptse.config._metrics import Direction
     from pytest_promptse.models._base import Completion
     from pytest_promptse.psychometrics._scales import Ratings, Scale
     from pytest_promptse.psychometrics.csi._labels import BatchLabels
     from pytest_promptse.psychometrics.csi._scoring import CsiEstimate
     from pytest_promptse.sampling._job import Job
     from pytest_promptse.scoring._gate import Gate
-    from pytest_promptse.scoring._metrics import Direction
 
 __all__ = ["CsiSettings", "CsiSuite", "plan_csi"]
 

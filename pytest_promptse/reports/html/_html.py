@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from pytest_promptse.config._metrics import metric_label
 from pytest_promptse.record._files import write_chunks
 from pytest_promptse.record._queries import (
     FIGURES,
@@ -28,7 +29,6 @@ from pytest_promptse.reports._formatting import cost_unit, per_solved
 from pytest_promptse.reports._length_control import control_rows, control_sentence
 from pytest_promptse.reports.html import _standalone_page
 from pytest_promptse.reports.html._embedded_data import LIMIT_BYTES, embed
-from pytest_promptse.scoring._metrics import metric_label
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Literal
 from rich.padding import Padding
 from rich.text import Text
 
+from pytest_promptse.config._metrics import metric_label
 from pytest_promptse.errors import RecordError
 from pytest_promptse.record._files import baseline_command
 from pytest_promptse.record._queries import worst_verdict
 from pytest_promptse.reports._formatting import console, printed
-from pytest_promptse.scoring._metrics import metric_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

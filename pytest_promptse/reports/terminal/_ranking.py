@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from rich.text import Text
 
+from pytest_promptse.config._metrics import metric_label
 from pytest_promptse.record._queries import FIGURES, gap, remarks, victories
 from pytest_promptse.reports._formatting import (
     NOT_MEASURED,
@@ -17,7 +18,6 @@ from pytest_promptse.reports._formatting import (
     shortened,
     signed,
 )
-from pytest_promptse.scoring._metrics import metric_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

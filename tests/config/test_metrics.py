@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from planned_suites import plan
 
+from pytest_promptse.config._metrics import METRICS, metric_label
 from pytest_promptse.config._options import OPTIONS
-from pytest_promptse.scoring._metrics import METRICS, metric_label
 
-GATED = [metric for metric in METRICS if metric.option is not None]
+GATED = [metric for metric in METRICS.values() if metric.option is not None]
 
 
 @pytest.mark.parametrize("metric", GATED, ids=lambda metric: metric.name)
@@ -16,7 +16,7 @@ def test_every_option_of_the_table_exists_and_plans_the_gate_of_its_metric(metri
     assert OPTIONS[metric.option].marker
     suite = plan(["inc"], distances="0.3", **{metric.option: 0.5})
     thresholds = {gate.name: gate.threshold for gate in suite.gates}
-    assert thresholds[metric.gate] == 0.5
+    assert thresholds[metric.gate_at(0.3) if metric.by_distance else metric.gate] == 0.5
 
 
 @pytest.mark.parametrize("metric", GATED, ids=lambda metric: metric.name)
@@ -29,5 +29,5 @@ def test_labels_take_names_of_gates_and_fall_back_to_the_name():
     assert metric_label("squared-sensitivity") == "squared sensitivity"
     assert metric_label("squared-sensitivity", short=True) == "squared"
     assert metric_label("drop", short=True) == "drop"
-    assert metric_label("elasticity", 0.3) == "E(0.3)"
+    assert metric_label("elasticity", 0.3) == metric_label("elasticity-d0.3") == "E(0.3)"
     assert metric_label("of-another") == "of-another"

@@ -1,0 +1,307 @@
+"""The table of metrics: everything that options, gates, records and reports know about a figure.
+
+A metric is added by one entry in `METRICS`, or by another package through the hook
+``pytest_promptse_metrics``. This module needs only the standard library, since options are made
+from it in every pytest session. The arrays in the functions below come from numpy.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from pytest_promptse.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
+    import numpy.typing as npt
+
+Direction: TypeAlias = Literal["at least", "at most"]
+Unit: TypeAlias = Literal["share", "difference", "ratio"]
+
+_NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptGroup:
+    """The outcomes of K prompts of one task.
+
+    Attributes
+    ----------
+    passes
+        Shape (..., K): numbers of samples that passed. Resampled outcomes have further axes in
+        front, and their numbers need not be whole.
+    n
+        Shape (K,): numbers of samples, each >= 1.
+    scores
+        Shape (..., K): what elasticity compares, in [0, 1]: SoftExec in mode ``promptse``, the pass
+        rate in mode ``light``.
+    """
+
+    passes: npt.NDArray[np.float64]
+    n: npt.NDArray[np.int64]
+    scores: npt.NDArray[np.float64]
+
+    @property
+    def rates(self) -> npt.NDArray[np.float64]:
+        """Shape (..., K): the pass rates, in [0, 1]."""
+        return self.passes / self.n
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskOutcomes:
+    """The outcomes of one task, from which a metric computes its figure.
+
+    Attributes
+    ----------
+    original
+        The original prompt, a group of one.
+    variants
+        The variants of all distances together, K >= 1.
+    by_distance
+        The variants of each measured distance.
+    worst_of
+        The number of variants in a worst case: 5, or the number that every task of the suite has.
+    """
+
+    original: PromptGroup
+    variants: PromptGroup
+    by_distance: Mapping[float, PromptGroup]
+    worst_of: int
+
+
+Figure: TypeAlias = "Callable[[TaskOutcomes], Any]"
+"""Returns the figure of one task: a number for outcomes without further axes, else an array of the
+shape of these axes. NaN means that the task has no such figure."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """A figure of a suite: the mean of a figure of its tasks, with an interval over the tasks.
+
+    Attributes
+    ----------
+    name
+        The key in the record, in lower case with underscores. Its gate has hyphens instead.
+    label, short_label
+        The name in messages and tables, and in narrow columns.
+    figure
+        The figure of a task, see `Figure`. None for metrics that `pytest_promptse` estimates in
+        another way than by the mean of such figures.
+    direction
+        ``"at least"`` if larger values are better.
+    bounds
+        The smallest and the largest possible figure of a task.
+    unit
+        How values are written: ``"share"`` plainly, ``"difference"`` with a sign, ``"ratio"``
+        with a power of ten if they are large.
+    threshold_help
+        One line for ``--help`` about the option that sets the threshold, or None if there is no
+        gate. The option is called ``min_`` or ``max_`` and the name.
+    is_unbiased
+        True if the expected figure does not depend on the number of samples. Any other figure is
+        not compared between runs with different numbers of samples.
+    may_stop_early
+        True if the expected figure does not depend on the number of variants, and its interval
+        covers variants that are not sampled yet. With ``samples = auto`` only such gates stop a
+        suite before its last round.
+    is_compared
+        True if the figure is compared with that of a baseline.
+    always_shown
+        True if a comparison shows the figure even without a margin.
+    gate_without_threshold
+        True if a suite has an item for the figure even without a threshold.
+    by_distance
+        True if there is a figure, a threshold and a gate for each distance.
+    loss_of
+        ``"scores"`` or ``"rates"`` if variants cannot move the figure by more than the mean score
+        or pass rate of the originals. A threshold beyond it could not fail, so its gate passes
+        nothing. None if every threshold can fail.
+    fails_by
+        The intervals by which a gate fails, as in `scoring._gate.judge_gate`.
+    narrowed_by
+        What to do if only the interval with unseen tasks contains the threshold.
+    """
+
+    name: str
+    label: str
+    short_label: str = ""
+    figure: Figure | None = None
+    direction: Direction = "at least"
+    bounds: tuple[float, float] = (0.0, 1.0)
+    unit: Unit = "share"
+    threshold_help: str | None = None
+    is_unbiased: bool = False
+    may_stop_early: bool = False
+    is_compared: bool = True
+    always_shown: bool = False
+    gate_without_threshold: bool = False
+    by_distance: bool = False
+    loss_of: Literal["scores", "rates"] | None = None
+    fails_by: Literal["both", "ci95"] = "both"
+    narrowed_by: str = "More tasks would narrow it"
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise SettingsError(
+                f"the metric {self.name!r}: a name has lower-case letters, digits and single "
+                "underscores, such as worst_rate"
+            )
+
+    @property
+    def option(self) -> str | None:
+        """The option that sets the threshold, such as ``min_auc_e``."""
+        if self.threshold_help is None:
+            return None
+        return ("min_" if self.direction == "at least" else "max_") + self.name
+
+    @property
+    def gate(self) -> str:
+        """The name of the gate in item ids, such as ``robust-pass``."""
+        return self.name.replace("_", "-")
+
+    def gate_at(self, distance: float) -> str:
+        """Return the name of the gate at one distance, such as ``elasticity-d0.3``."""
+        return f"{self.gate}-d{distance:g}"
+
+
+METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric(
+            name="auc_e",
+            label="AUC-E",
+            threshold_help="minimum AUC-E of a suite",
+            may_stop_early=True,
+            always_shown=True,
+            gate_without_threshold=True,
+            loss_of="scores",
+        ),
+        Metric(
+            name="elasticity",
+            label="elasticity",
+            threshold_help="minimum elasticity of a suite: 0.8, or per distance 0.1=0.9,0.3=0.7",
+            may_stop_early=True,
+            gate_without_threshold=True,
+            by_distance=True,
+            loss_of="scores",
+        ),
+        Metric(
+            name="pass_at_1",
+            label="pass@1",
+            is_unbiased=True,
+            always_shown=True,
+        ),
+        Metric(
+            name="excess",
+            label="excess sensitivity",
+            short_label="excess",
+            direction="at most",
+            unit="difference",
+            threshold_help="maximum excess sensitivity (beyond sampling noise) of a suite",
+            may_stop_early=True,
+            loss_of="scores",
+        ),
+        Metric(
+            name="drop",
+            label="drop",
+            direction="at most",
+            bounds=(-1.0, 1.0),
+            unit="difference",
+            threshold_help="maximum drop of a suite: mean pass rate of the originals minus that "
+            "of the variants",
+            is_unbiased=True,
+            may_stop_early=True,
+            always_shown=True,
+            loss_of="rates",
+            fails_by="ci95",
+        ),
+        Metric(
+            name="squared_sensitivity",
+            label="squared sensitivity",
+            short_label="squared",
+            direction="at most",
+            unit="difference",
+            threshold_help="maximum unbiased squared sensitivity of a suite; comparable between "
+            "numbers of samples",
+            is_unbiased=True,
+            loss_of="rates",
+        ),
+        Metric(
+            name="robust_pass",
+            label="robust pass@1",
+            threshold_help="minimum robust pass@1 of a suite (the worst case over 5 variants)",
+            is_compared=False,
+        ),
+        Metric(
+            name="shortfall",
+            label="shortfall of the worst tenth",
+            short_label="shortfall",
+            direction="at most",
+            unit="difference",
+            threshold_help="maximum one-sided drop of the worst tenth of the tasks of a suite",
+            is_compared=False,
+            loss_of="scores",
+        ),
+        Metric(
+            name="flips",
+            label="share of tasks that flip",
+            short_label="flips",
+            direction="at most",
+            threshold_help="maximum share of tasks of a suite whose majority verdict changes",
+            is_compared=False,
+            loss_of="scores",
+        ),
+        Metric(
+            name="odds_ratio",
+            label="odds ratio",
+            unit="ratio",
+            threshold_help="minimum odds ratio of a suite (variants against originals, by a mixed "
+            "model)",
+            is_compared=False,
+            narrowed_by="No number of tasks excludes 0: take min_task_auc_e or max_drop for a pass",
+        ),
+    )
+}
+"""Every metric by name, in the order of gates and reports."""
+
+
+def metric_of(name: str) -> Metric | None:
+    """Return the metric with the name of a key of the record or of a gate, or None.
+
+    Hyphens count as underscores. The gate of one distance, such as ``elasticity-d0.3``, has the
+    metric ``elasticity``.
+    """
+    plain = name.replace("-", "_")
+    metric = METRICS.get(plain) or METRICS.get(plain.rpartition("_d")[0])
+    return metric if metric is None or metric.by_distance or plain == metric.name else None
+
+
+def metric_label(name: str, distance: float | None = None, *, short: bool = False) -> str:
+    """Return the name of a metric for readers, such as ``AUC-E``, ``pass@1`` or ``E(0.3)``.
+
+    Parameters
+    ----------
+    name
+        A metric or gate, see `metric_of`. An unknown name is returned unchanged.
+    distance
+        The distance of an elasticity, in (0, 1), or None for every other metric.
+    short
+        True for the short name, for columns of a table: ``excess``, ``squared``.
+    """
+    if distance is not None:
+        return f"E({distance:g})"
+    metric = metric_of(name)
+    if metric is None:
+        return name
+    if metric.by_distance and name != metric.name:
+        return f"E({name.rpartition('-d')[2]})"
+    return metric.short_label or metric.label if short else metric.label
+
+
+def compared_metrics() -> list[Metric]:
+    """Return the metrics that a comparison with a baseline has, in the order of its tables."""
+    return [metric for metric in METRICS.values() if metric.is_compared]
