@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from pytest_promptse.models._blocks import answer_in
 from pytest_promptse.models._extract import Extraction
+from pytest_promptse.runtimes._scripts import called_program
 from pytest_promptse.runtimes._syntax import is_valid
 
 if TYPE_CHECKING:
@@ -66,6 +68,7 @@ def extract_fenced(
     form: Literal["chat", "completion"],
     finish_reason: FinishReason,
     entry_point: str = "",
+    prompt: str = "",
 ) -> Extraction:
     """Return the program in `text`.
 
@@ -87,7 +90,10 @@ def extract_fenced(
     finish_reason
         Why the model stopped. A block without its end is cut off only after ``length``.
     entry_point
-        The name that a check calls. A block that defines it counts more than any other.
+        The name that a check calls. A block that defines it counts more than any other, and is
+        joined with the blocks that it needs (`pytest_promptse.runtimes._scripts`).
+    prompt
+        The prompt. Its code may have names that the program needs, or the program's beginning.
     """
     answer = answer_in(text)
     blocks = [block for block in _blocks(answer) if block.code.strip()]
@@ -106,11 +112,18 @@ def extract_fenced(
         return Extraction(
             program=None, cause="truncated" if finish_reason == "length" else "no_code"
         )
-    return Extraction(program=_best(candidates, language, entry_point), cause=None)
+    program = None
+    if entry_point:
+        context = [block.code for block in _blocks(prompt)] or [prompt]
+        call = partial(called_program, language=language, entry_point=entry_point)
+        program = call(candidates, context=context)
+        if program is None and form == "completion":
+            program = call([context[-1] + candidates[-1]])
+    return Extraction(program=program or _best(candidates, language), cause=None)
 
 
-def _best(candidates: Sequence[str], language: str, entry_point: str) -> str:
-    main = _definition(entry_point) if entry_point else _MAIN.get(language)
+def _best(candidates: Sequence[str], language: str) -> str:
+    main = _MAIN.get(language)
 
     def rank(place: int) -> tuple[bool, bool, bool, int, int]:
         code = candidates[place]
@@ -125,15 +138,6 @@ def _best(candidates: Sequence[str], language: str, entry_point: str) -> str:
         )
 
     return candidates[max(range(len(candidates)), key=rank)]
-
-
-def _definition(name: str) -> re.Pattern[str]:
-    """Return the pattern of a definition of `name` in JavaScript or TypeScript."""
-    word = rf"{re.escape(name)}(?![\w$])"
-    return re.compile(
-        rf"\b(?:function[\s*]*|class\s+|const\s+|let\s+|var\s+){word}"
-        rf"|(?<![\w$.]){word}\s*=(?!=)|exports\.{word}\s*=|export\s+default\b"
-    )
 
 
 def _blocks(answer: str) -> list[_Block]:

@@ -288,13 +288,13 @@ class _CalledJavaScript(_Run):
         form: Literal["chat", "completion"],
         finish_reason: FinishReason,
     ) -> Extraction:
-        del prompt
         return extract_fenced(
             text,
             language=self.installed.language,
             form=form,
             finish_reason=finish_reason,
             entry_point=entry_point,
+            prompt=prompt,
         )
 
     def prepare(

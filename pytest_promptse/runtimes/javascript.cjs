@@ -497,9 +497,15 @@ function loadScript(text) {
 async function loadModule(text) {
   const file = path.join(path.dirname(program.file), "program.mjs");
   fs.writeFileSync(file, `${text}\n;export const $promptse = ($promptse) => eval($promptse);\n`);
+  // TypeScript and bundlers accept both kinds of modules in one file.
+  const module = { exports: {} };
+  for (const [name, value] of entries({ require: createRequire(file), module, exports: module.exports })) {
+    Object.defineProperty(globalThis, name, { value, writable: true, configurable: true });
+  }
   const { $promptse, ...exported } = await import(pathToFileURL(file));
   program.names = $promptse;
-  program.exports = exported;
+  const common = typeof module.exports === "function" ? { default: module.exports } : module.exports;
+  program.exports = { ...common, ...exported };
 }
 
 // A name of the program's top level, or what it exports by that name or as the only thing.
