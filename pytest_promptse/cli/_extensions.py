@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pytest_promptse.tasks._task import Task
     from pytest_promptse.variants._generate import Rewriter
     from pytest_promptse.variants._library import Library
-    from pytest_promptse.variants._llm import LlmRewriter
 
 _PREFIX = "pytest_promptse_"
 _PLAIN: pluggy.HookimplOpts = {
@@ -85,7 +84,7 @@ def backend(spec: str, options: ModelOptions | None = None) -> Backend:
     return found or create_backend(spec, options, also=names("backend"))
 
 
-def rewriter(spec: str, *, library: Library) -> Rewriter | LlmRewriter:
+def rewriter(spec: str, *, library: Library) -> Rewriter:
     """Return the rewriter of a name, which a plugin may provide.
 
     Raises
@@ -93,8 +92,13 @@ def rewriter(spec: str, *, library: Library) -> Rewriter | LlmRewriter:
     VariantError
         If there is no such rewriter.
     """
-    found: Rewriter | None = hooks().pytest_promptse_rewriter(spec=spec)
-    return found or create_rewriter(spec, backend=backend, library=library, also=names("rewriter"))
+    return create_rewriter(
+        spec,
+        backend=backend,
+        library=library,
+        offered=hooks().pytest_promptse_rewriter(spec=spec),
+        also=names("rewriter"),
+    )
 
 
 def names(kind: str) -> list[str]:

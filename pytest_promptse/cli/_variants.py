@@ -32,7 +32,6 @@ from pytest_promptse.variants._files import (
 )
 from pytest_promptse.variants._generate import Selection, VariantSet, generate
 from pytest_promptse.variants._library import Library
-from pytest_promptse.variants._llm import LlmRewriter
 from pytest_promptse.variants._registry import REWRITERS
 from pytest_promptse.variants._show import described, facts
 
@@ -292,7 +291,7 @@ def _made(chosen: argparse.Namespace) -> Iterator[tuple[_Reworded, VariantSet]]:
         library=library,
     )
     subjects = [(one, replace(selection, within=one.within)) for one in _reworded(chosen)]
-    if not isinstance(rewriter, LlmRewriter):
+    if rewriter.model is None:
         for one, own in subjects:
             yield one, generate(one.task, own, rewriter=rewriter, also=one.findings)
         return
@@ -302,11 +301,12 @@ def _made(chosen: argparse.Namespace) -> Iterator[tuple[_Reworded, VariantSet]]:
     )
 
     wanted = [
-        rewrites(one.task, own, rewriter=rewriter, also=one.findings) for one, own in subjects
+        rewrites(one.task, own, rewriter=rewriter, backend=_extensions.backend, also=one.findings)
+        for one, own in subjects
     ]
     everything = [text for texts in wanted for text in texts]
     written = write_all(
-        everything, partial(_extensions.backend, rewriter.spec), folder=DEFAULT_STORE
+        everything, partial(_extensions.backend, rewriter.model.spec), folder=DEFAULT_STORE
     )
     sys.stdout.write(
         f"{rewriter.name}: {written.usage.requests} requests, {written.usage.prompt_tokens} tokens "

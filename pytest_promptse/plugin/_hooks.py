@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.config._options import Option
     from pytest_promptse.config._settings import Settings
+    from pytest_promptse.models._base import Backend
     from pytest_promptse.plugin._invocation import GivenSettings
     from pytest_promptse.variants._library import Library
 
@@ -178,7 +179,7 @@ def _check(config: pytest.Config, settings: Settings) -> None:
     issue are ignored if a model needs them.
     """
     for spec in settings.model:
-        _check_model(config, spec)
+        _check_model(config, settings, spec)
         if spec.startswith("vllm:"):
             # These libraries issue warnings while an engine is loaded in a thread. If the project
             # turns warnings into errors, that would end the load.
@@ -196,15 +197,12 @@ def _check(config: pytest.Config, settings: Settings) -> None:
         _check_templates(config, settings)
 
 
-def _check_model(config: pytest.Config, spec: str) -> None:
-    from pytest_promptse.models._registry import BACKENDS, ModelOptions, split_spec
+def _check_model(config: pytest.Config, settings: Settings, spec: str) -> None:
+    from pytest_promptse.models._registry import BACKENDS, split_spec
+    from pytest_promptse.plugin._extensions import offered_backend
 
-    name, _, model = spec.partition(":")
-    if (
-        name in BACKENDS
-        or config.hook.pytest_promptse_backend(name=name, model=model, options=ModelOptions())
-        is None
-    ):
+    name = spec.partition(":")[0]
+    if name in BACKENDS or offered_backend(config, settings, spec) is None:
         try:
             split_spec(spec, also=names_of(config, "backend"))
         except SettingsError as error:
@@ -250,23 +248,24 @@ def _check_variants(config: pytest.Config, given: GivenSettings) -> None:
         if (place := place_of(name)) is not None:
             _placed(place, selection.check)
     if (place := place_of("rewriter")) is not None:
-        _placed(place, lambda: _check_rewriter(config, settings.rewriter, library))
+        _placed(place, lambda: _check_rewriter(config, settings, library))
 
 
-def _check_rewriter(config: pytest.Config, spec: str, library: Library) -> None:
-    kind, _, model = spec.partition(":")
-    if config.hook.pytest_promptse_rewriter(spec=spec) is not None:
-        return
-    if kind == "llm" and model:
-        _check_model(config, model)
-        return
-    from pytest_promptse.variants._registry import rewriter_named
+def _check_rewriter(config: pytest.Config, settings: Settings, library: Library) -> None:
+    from pytest_promptse.plugin._extensions import backend_named, rewriter_named
+
+    def checked(spec: str) -> Backend:
+        _check_model(config, settings, spec)
+        return backend_named(config, settings, spec)
 
     try:
-        rewriter_named(spec, library=library, also=names_of(config, "rewriter"))
+        rewriter = rewriter_named(config, settings.rewriter, library=library, backend=checked)
     except VariantError:
         if _unread_conftest(config, "rewriter") is None:
             raise
+    else:
+        if rewriter.model is not None:
+            _check_model(config, settings, rewriter.model.spec)
 
 
 def _placed(place: str | None, check: Callable[[], _T]) -> _T:

@@ -16,14 +16,12 @@ from msgspec.structs import replace as replace_fields
 from pytest_promptse.compare._baseline import Baselines
 from pytest_promptse.compare._history import append as append_to_history
 from pytest_promptse.errors import ModelError, PromptseError, RecordError, SettingsError, StoreError
-from pytest_promptse.models._gateway import Gateway
-from pytest_promptse.models._registry import ModelOptions, create_backend
 from pytest_promptse.plugin._checks import explain_comparison, folders_noted
+from pytest_promptse.plugin._extensions import backend_named, rewriter_named
 from pytest_promptse.plugin._invocation import (
     REFUSAL,
     given_settings,
     invocation,
-    names_of,
     run_id,
 )
 from pytest_promptse.plugin._items import (
@@ -53,7 +51,6 @@ from pytest_promptse.run._shards import plan_shard
 from pytest_promptse.sandbox._checker import open_descriptors
 from pytest_promptse.sandbox._surroundings import note_environment
 from pytest_promptse.sandbox.guest import landlock
-from pytest_promptse.variants._registry import create_rewriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -67,7 +64,6 @@ if TYPE_CHECKING:
     from pytest_promptse.store._run_log import Progress, SuiteKey
     from pytest_promptse.variants._generate import Rewriter
     from pytest_promptse.variants._library import Library
-    from pytest_promptse.variants._llm import LlmRewriter
 
 NAME = "promptse-session"
 """The name under which the session object is registered with the plugin manager."""
@@ -372,34 +368,10 @@ class PromptseSession:
         return self._shard.measures(target.suite.id, None if task is None else task.id)
 
     def _create_backend(self, spec: str) -> Backend:
-        settings = self.run.settings
-        options = ModelOptions(
-            base_url=settings.base_url,
-            api=settings.api,
-            timeout=settings.request_timeout,
-            gateway=Gateway(
-                headers=settings.header,
-                ca_bundle=settings.ca_bundle,
-                client_certificate=settings.client_certificate,
-                client_key=settings.client_key,
-                proxy=settings.proxy,
-            ),
-            vllm_args=settings.vllm_args,
-        )
-        name, _, model = spec.partition(":")
-        found: Backend | None = self._config.hook.pytest_promptse_backend(
-            name=name, model=model, options=options
-        )
-        return found or create_backend(spec, options, also=names_of(self._config, "backend"))
+        return backend_named(self._config, self.run.settings, spec)
 
-    def _create_rewriter(self, spec: str, library: Library) -> Rewriter | LlmRewriter:
-        found: Rewriter | None = self._config.hook.pytest_promptse_rewriter(spec=spec)
-        return found or create_rewriter(
-            spec,
-            backend=self.run.backend,
-            library=library,
-            also=names_of(self._config, "rewriter"),
-        )
+    def _create_rewriter(self, spec: str, library: Library) -> Rewriter:
+        return rewriter_named(self._config, spec, library=library, backend=self.run.backend)
 
     def _start(
         self,

@@ -2,35 +2,46 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from uuid import uuid4
 
-from pytest_promptse.errors import ModelError
-from pytest_promptse.models._base import LOWER_LENGTH, SHORTEN, completion_key, derive_seed
+from pytest_promptse.errors import ModelError, PromptseError, VariantError
+from pytest_promptse.models._base import (
+    LOWER_LENGTH,
+    SHORTEN,
+    Prompt,
+    completion_key,
+    derive_seed,
+)
 from pytest_promptse.sampling._job import Job
 from pytest_promptse.sampling._sampler import Sampler
 from pytest_promptse.store._run_log import EntailmentRow, RewriteRow
 from pytest_promptse.store._store import Store
 from pytest_promptse.variants._entailment import DECODING as ENTAILMENT_DECODING
 from pytest_promptse.variants._entailment import can_be_cleared
-from pytest_promptse.variants._generate import requests_for, variant_of
-from pytest_promptse.variants._llm import DECODING, MOST_RETRIES
-from pytest_promptse.variants._rewriter import Draft
+from pytest_promptse.variants._generate import outline_of, requests_for, variant_of
+from pytest_promptse.variants._rewriter import WRITING, Ask, Draft
 from pytest_promptse.variants.invariance._judge import Judge, normalised
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from pytest_promptse.models._base import Backend, Usage
     from pytest_promptse.tasks._task import Task
     from pytest_promptse.variants._entailment import EntailmentJudge
     from pytest_promptse.variants._generate import Selection
-    from pytest_promptse.variants._llm import LlmRewriter
-    from pytest_promptse.variants._rewriter import RewriteRequest
+    from pytest_promptse.variants._library import Library
+    from pytest_promptse.variants._rewriter import (
+        Candidates,
+        Rewriter,
+        RewriteRequest,
+        WritingModel,
+    )
     from pytest_promptse.variants._variant import Variant
     from pytest_promptse.variants.invariance._finding import Finding
 
@@ -47,7 +58,7 @@ __all__ = [
 
 _LONGER_CONTEXT = (
     "use a model with a longer context to write or judge variants: it must hold the instruction "
-    f"(about 600 tokens), the prompt and up to {DECODING.max_tokens} tokens of answer"
+    f"(about 600 tokens), the prompt and up to {WRITING.max_tokens} tokens of answer"
 )
 
 
@@ -55,8 +66,12 @@ def _no_findings(_text: str) -> Iterable[Finding]:
     return ()
 
 
+_Rejected: TypeAlias = tuple[str, "tuple[Finding, ...]"]
+"""A rejected text with its findings."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
-class PendingText:
+class PendingText(ABC):
     """A variant whose text is not yet written, or not yet judged.
 
     Attributes
@@ -73,6 +88,10 @@ class PendingText:
     task: Task
     variant: Variant
     entailment: EntailmentJudge | None = None
+
+    @abstractmethod
+    def all_rejected(self, rejected: Sequence[_Rejected]) -> str:
+        """Return the message of the error if no text was accepted. `rejected` are all texts."""
 
     def questions(self, findings: Iterable[Finding]) -> tuple[Job, ...]:
         """Return the requests whose confirmation clears `findings`, without a judge none."""
@@ -114,6 +133,16 @@ class DoubtedText(PendingText):
     findings: tuple[Finding, ...]
     place: str
 
+    def all_rejected(self, rejected: Sequence[_Rejected]) -> str:
+        """Return the message for a text that differs from its original."""
+        del rejected
+        judge = self.entailment.spec if self.entailment else ""
+        return (
+            f"task {self.variant.task_id!r}: {self.variant.id} in {self.place} is not the same "
+            f"task, and {judge} does not say that it is: {'; '.join(map(str, self.findings))}; "
+            "see 'promptse variants audit'"
+        )
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Rewrite(PendingText):
@@ -122,7 +151,11 @@ class Rewrite(PendingText):
     Attributes
     ----------
     rewriter
-        The model and its instruction.
+        The rewriter, which asks `model`.
+    identity
+        The values that identify `model` in the store.
+    library
+        The library whose sentences a text may contain.
     request
         The properties of the text: emotion, persona and distance.
     also
@@ -131,24 +164,38 @@ class Rewrite(PendingText):
         The texts for the variants before this one. Theirs are not accepted again.
     """
 
-    rewriter: LlmRewriter
+    rewriter: Rewriter
+    model: WritingModel
+    identity: Mapping[str, str]
+    library: Library
     request: RewriteRequest
     earlier: tuple[Rewrite, ...] = ()
     also: Callable[[str], Iterable[Finding]] = _no_findings
 
-    def job(self, rejected: list[tuple[str, tuple[Finding, ...]]]) -> Job:
-        """Return the request for the next text, given the texts that were `rejected`."""
-        prompt = self.rewriter.prompt(self.request, rejected)
-        seed = derive_seed(self.request.seed, "candidate", len(rejected))
+    def all_rejected(self, rejected: Sequence[_Rejected]) -> str:
+        """Return the message with the last text's findings."""
+        variant = f"{self.variant.task_id}[{self.variant.id}]"
+        if not rejected:
+            return f"{self.rewriter.name}: no text for {variant}"
+        last = "; ".join(map(str, rejected[-1][1][:3]))
+        return (
+            f"{self.rewriter.name}: none of {len(rejected)} texts for {variant} asks for the same "
+            f"thing as the original; the last one: {last}; use a stronger model, or "
+            "--promptse-rewriter rules"
+        )
+
+    def job(self, question: Ask, number: int) -> Job:
+        """Return the request for the rewriter's `question`, which is its number `number`."""
+        seed = derive_seed(self.request.seed, "candidate", number)
         return Job(
-            key=completion_key(self.rewriter.identity, prompt, DECODING, seed),
-            model=self.rewriter.spec,
-            prompt=prompt,
-            decoding=DECODING,
+            key=completion_key(self.identity, question.prompt, question.decoding, seed),
+            model=self.model.spec,
+            prompt=question.prompt,
+            decoding=question.decoding,
             n=1,
             seed=seed,
             task_id=self.variant.task_id,
-            variant_id=f"{self.variant.id}-text-{len(rejected)}",
+            variant_id=f"{self.variant.id}-text-{number}",
         )
 
 
@@ -156,7 +203,8 @@ def rewrites(
     task: Task,
     selection: Selection,
     *,
-    rewriter: LlmRewriter,
+    rewriter: Rewriter,
+    backend: Callable[[str], Backend],
     also: Callable[[str], Iterable[Finding]] = _no_findings,
     entailment: EntailmentJudge | None = None,
 ) -> list[Rewrite]:
@@ -169,22 +217,31 @@ def rewrites(
     selection
         Which variants to make.
     rewriter
-        The model and its instruction.
+        A rewriter that asks a model.
+    backend
+        Returns the backend of a ``BACKEND:NAME``. It is not started here.
     also, entailment
         As in `Rewrite`.
 
     Raises
     ------
     VariantError
-        If the selection cannot be used.
+        If the selection cannot be used, or `rewriter` asks no model.
     """
+    model = rewriter.model
+    if model is None:
+        raise VariantError(f"rewriter {rewriter.label} asks no model")
+    identity = dict(backend(model.spec).identity)
     wanted: list[Rewrite] = []
-    for request in requests_for(task, selection, source=rewriter.label):
+    for request in requests_for(task, selection, rewriter):
         rewrite = Rewrite(
             task=task,
             rewriter=rewriter,
+            model=model,
+            identity=identity,
+            library=selection.library,
             request=request,
-            variant=variant_of(request, Draft(text=""), rewriter.label),
+            variant=outline_of(request, rewriter),
             also=also,
             entailment=entailment,
             earlier=tuple(wanted),
@@ -197,18 +254,35 @@ def rewrites(
 class _Progress:
     """The state of one pending text.
 
-    ``job`` is the request whose answer comes next. While ``doubted`` is not None, ``job`` is a
-    question about that text, and ``further`` has the questions after it.
-
-    ``rejected`` has each rejected text with its findings. ``n_doubted`` counts doubtful texts,
-    ``n_questions`` answers of the judge model, and ``n_cleared`` findings that it cleared.
+    Attributes
+    ----------
+    candidates
+        The rewriter's candidates and requests; None for the text of a file.
+    n_asked
+        Number of the rewriter's requests.
+    draft
+        The candidate that is judged next.
+    job
+        The request whose answer comes next: for a candidate, or about the draft in ``doubted``.
+    doubted, further
+        A draft with findings that a model may clear, and the questions after ``job``.
+    failure
+        The exception that the rewriter raised, as a message.
+    rejected
+        Each rejected text with its findings.
+    n_doubted, n_questions, n_cleared
+        Numbers of doubtful texts, of answers of the judge model, and of findings that it cleared.
     """
 
-    job: Job
-    rejected: list[tuple[str, tuple[Finding, ...]]] = field(default_factory=list)
-    accepted: Variant | None = None
-    doubted: tuple[str, tuple[Finding, ...]] | None = None
+    candidates: Candidates | None = None
+    n_asked: int = 0
+    draft: Draft | None = None
+    job: Job | None = None
+    doubted: tuple[Draft, tuple[Finding, ...]] | None = None
     further: tuple[Job, ...] = ()
+    failure: str = ""
+    rejected: list[_Rejected] = field(default_factory=list)
+    accepted: Variant | None = None
     n_doubted: int = 0
     n_questions: int = 0
     n_cleared: int = 0
@@ -236,27 +310,25 @@ class ModelVariants:
         Raises
         ------
         ModelError
-            If the first text and ``MOST_RETRIES`` further ones were rejected, or if the text of a
-            file was rejected.
+            If every text of the rewriter was rejected, or the text of a file, or if the rewriter
+            raised an exception.
         """
         progress = self._progress(pending)
         while progress.accepted is None:
-            if isinstance(pending, DoubtedText) and progress.rejected:
-                raise ModelError(_not_the_same(pending))
-            if isinstance(pending, Rewrite) and len(progress.rejected) > MOST_RETRIES:
-                raise ModelError(_given_up(pending, progress.rejected))
-            if self._store().missing({progress.job.key: 1})[progress.job.key]:
-                return progress.job
-            [completion] = self._store().completions(progress.job.key, 1)
-            if progress.doubted is not None:
-                self._weigh(pending, progress, completion.text)
-            elif isinstance(pending, Rewrite):
+            if progress.job is not None:
+                if self._store().missing({progress.job.key: 1})[progress.job.key]:
+                    return progress.job
+                [completion] = self._store().completions(progress.job.key, 1)
+                self._take(pending, progress, completion.text)
+            elif not isinstance(pending, Rewrite) or progress.draft is None:
+                raise ModelError(progress.failure or pending.all_rejected(progress.rejected))
+            else:
                 # Every process must accept the same texts, so the order of variants decides which
                 # of two may have a text, and not the order of answers.
                 taken = self._earlier_texts(pending)
                 if isinstance(taken, Job):
                     return taken
-                self._judge(pending, progress, completion.text, taken)
+                self._judge(pending, progress, progress.draft, taken)
         return progress.accepted
 
     def _earlier_texts(self, rewrite: Rewrite) -> set[str] | Job:
@@ -278,22 +350,27 @@ class ModelVariants:
         Texts that do not exist yet count with the original's sentences, and each request by a key
         of its own.
         """
+        progress = self._progress(pending)
+        if progress.accepted is not None:
+            return []
         if isinstance(pending, DoubtedText):
             return list(pending.questions(pending.findings))
         if not isinstance(pending, Rewrite):
             return []
-        rejected = self._progress(pending).rejected
         variant = f"{pending.variant.id}-{pending.variant.seed}"
-        questions = pending.questions(
-            Judge(pending.task.prompt, pending.rewriter.library).most_doubts()
-        )
-        jobs = []
-        for text in range(len(rejected), MOST_RETRIES + 1):
-            if text > len(rejected):
-                jobs.append(replace(pending.job(rejected), key=f"{variant}-text-{text}"))
+        doubts = Judge(pending.task.prompt, pending.library).most_doubts()
+        questions = pending.questions(doubts)
+        prompt = progress.job.prompt if progress.job else Prompt(user=pending.task.prompt)
+        text = pending.job(Ask(prompt=prompt, decoding=WRITING), 0)
+        n_asked = progress.n_asked
+        jobs = [
+            replace(text, key=f"{variant}-text-{number}")
+            for number in range(n_asked, pending.model.max_requests)
+        ]
+        for number in range(len(progress.rejected), pending.model.max_requests):
             jobs += [
-                replace(job, key=f"{variant}-{text}-{number}")
-                for number, job in enumerate(questions)
+                replace(job, key=f"{variant}-{number}-{place}")
+                for place, job in enumerate(questions)
             ]
         return jobs
 
@@ -312,8 +389,8 @@ class ModelVariants:
             found.append(
                 RewriteRow(
                     rewriter=pending.rewriter.label,
-                    model=pending.rewriter.spec,
-                    instruction=pending.rewriter.instruction,
+                    model=pending.model.spec,
+                    instruction=pending.model.instruction,
                     task=pending.variant.task_id,
                     variant=variant,
                     texts=len(progress.rejected) + accepted,
@@ -340,82 +417,110 @@ class ModelVariants:
 
     def _progress(self, pending: PendingText) -> _Progress:
         if pending not in self._known:
+            progress = self._known[pending] = _Progress()
             if isinstance(pending, Rewrite):
-                progress = _Progress(job=pending.job([]))
+                progress.candidates = pending.rewriter.candidates(pending.request)
+                self._continue(pending, progress, None)
             elif isinstance(pending, DoubtedText):
-                first, *further = pending.questions(pending.findings)
-                progress = _Progress(
-                    job=first,
-                    further=tuple(further),
-                    doubted=(pending.variant.text, pending.findings),
-                    n_doubted=1,
-                )
-            else:
-                raise TypeError(f"{type(pending).__name__} is neither written nor doubted")
-            self._known[pending] = progress
+                self._doubt(pending, progress, Draft(text=pending.variant.text), pending.findings)
         return self._known[pending]
 
-    def _judge(
-        self, rewrite: Rewrite, progress: _Progress, answer: str, taken: Collection[str]
+    @staticmethod
+    def _continue(
+        rewrite: Rewrite, progress: _Progress, sent: str | tuple[Finding, ...] | None
     ) -> None:
-        """Judge the text in an answer by the rules, and accept, doubt or reject it.
+        """Send a model's answer, or the findings about a draft, to the rewriter."""
+        step = None
+        try:
+            if progress.candidates is not None:
+                step = progress.candidates.send(sent)
+        except StopIteration:
+            pass
+        except PromptseError as error:
+            progress.failure = str(error)
+        except Exception as error:  # noqa: BLE001 - code of another package
+            progress.failure = f"the rewriter {rewrite.rewriter.label} raised {error!r}"
+        progress.job = progress.draft = None
+        most = rewrite.model.max_requests
+        if isinstance(step, Ask) and progress.n_asked < most:
+            progress.job = rewrite.job(step, progress.n_asked)
+            progress.n_asked += 1
+        elif isinstance(step, Draft | str) and len(progress.rejected) < most:
+            progress.draft = step if isinstance(step, Draft) else Draft(text=step)
 
-        `answer` is the response of the rewriter's model, and `taken` are the normalised texts of
-        other variants. A text is doubtful if a
-        judge model can be asked and may clear all findings. The decision is stored in `progress`.
+    def _take(self, pending: PendingText, progress: _Progress, answer: str) -> None:
+        """Take the answer to the request of `progress`."""
+        if progress.doubted is not None:
+            self._weigh(pending, progress, answer)
+        elif isinstance(pending, Rewrite):
+            self._continue(pending, progress, answer)
+
+    def _judge(
+        self, rewrite: Rewrite, progress: _Progress, draft: Draft, taken: Collection[str]
+    ) -> None:
+        """Judge a draft by the rules, and accept, doubt or reject it.
+
+        `taken` are the normalised texts of other variants. A draft is doubtful if a judge model can
+        be asked and may clear all findings.
         """
-        original = rewrite.task.prompt
-        text = rewrite.rewriter.read(answer, original)
-        findings = rewrite.rewriter.refusal(text, original) or Judge(
-            original, rewrite.rewriter.library
-        ).findings(text, others=taken)
-        others = tuple(rewrite.also(text))
+        judge = Judge(rewrite.task.prompt, rewrite.library)
+        findings = draft.findings or judge.findings(
+            draft.text, others=taken, waived=rewrite.rewriter.waives
+        )
+        others = tuple(rewrite.also(draft.text))
         if not findings and not others:
-            self._accept(rewrite, progress, text)
-        elif can_be_cleared(findings) and not others and (jobs := rewrite.questions(findings)):
-            progress.doubted = (text, findings)
-            progress.job, *further = jobs
-            progress.further = tuple(further)
-            progress.n_doubted += 1
+            self._accept(rewrite, progress, draft)
+        elif others or not can_be_cleared(findings) or rewrite.entailment is None:
+            self._reject(rewrite, progress, draft, findings or others)
         else:
-            self._reject(rewrite, progress, text, findings or others)
+            self._doubt(rewrite, progress, draft, findings)
+
+    @staticmethod
+    def _doubt(
+        pending: PendingText, progress: _Progress, draft: Draft, findings: tuple[Finding, ...]
+    ) -> None:
+        progress.job, *further = pending.questions(findings)
+        progress.doubted, progress.further = (draft, findings), tuple(further)
+        progress.n_doubted += 1
 
     def _weigh(self, pending: PendingText, progress: _Progress, answer: str) -> None:
-        """Apply the judge model's answer about a doubtful text.
+        """Apply the judge model's answer about a doubtful draft.
 
-        `answer` is the response to one question of `progress`. The text is accepted after the last
-        confirmation, and rejected at once without one.
+        The draft is accepted after the last confirmation, and rejected at once without one.
         """
         if progress.doubted is None or pending.entailment is None:
             return
-        text, findings = progress.doubted
+        draft, findings = progress.doubted
         progress.n_questions += 1
         if not pending.entailment.confirms(answer):
-            self._reject(pending, progress, text, findings)
+            self._reject(pending, progress, draft, findings)
         elif progress.further:
             progress.job, *further = progress.further
             progress.further = tuple(further)
         else:
             progress.n_cleared += len(findings)
-            self._accept(pending, progress, text)
+            self._accept(pending, progress, draft)
 
     @staticmethod
-    def _accept(pending: PendingText, progress: _Progress, text: str) -> None:
-        progress.doubted = None
-        if isinstance(pending, Rewrite):
-            draft = Draft(text=text)
-            progress.accepted = variant_of(pending.request, draft, pending.rewriter.label)
-        else:
-            progress.accepted = pending.variant
+    def _accept(pending: PendingText, progress: _Progress, draft: Draft) -> None:
+        progress.doubted = progress.job = None
+        progress.accepted = (
+            variant_of(pending.request, draft, pending.rewriter)
+            if isinstance(pending, Rewrite)
+            else pending.variant
+        )
 
-    @staticmethod
     def _reject(
-        pending: PendingText, progress: _Progress, text: str, findings: tuple[Finding, ...]
+        self,
+        pending: PendingText,
+        progress: _Progress,
+        draft: Draft,
+        findings: tuple[Finding, ...],
     ) -> None:
-        progress.doubted, progress.further = None, ()
-        progress.rejected.append((text, findings))
+        progress.doubted, progress.further, progress.job = None, (), None
+        progress.rejected.append((draft.text, findings))
         if isinstance(pending, Rewrite):
-            progress.job = pending.job(progress.rejected)
+            self._continue(pending, progress, findings)
 
 
 @dataclass(frozen=True)
@@ -464,9 +569,7 @@ def write_all(
     run = f"variants-{uuid4().hex}"
     with closing(Store(folder)) as store:
         texts = ModelVariants(lambda: store)
-        sampler = Sampler(
-            store, [], {each.rewriter.spec: create_backend for each in wanted}, run=run
-        )
+        sampler = Sampler(store, [], {each.model.spec: create_backend for each in wanted}, run=run)
         with closing(sampler):
             steps = {each: texts.next_step(each) for each in wanted}
             sampler.request([step for step in steps.values() if isinstance(step, Job)])
@@ -501,21 +604,3 @@ def no_room(error: ModelError) -> str:
         if remedy in str(error):
             return str(error).replace(remedy, _LONGER_CONTEXT)
     return ""
-
-
-def _not_the_same(doubted: DoubtedText) -> str:
-    judge = doubted.entailment.spec if doubted.entailment else ""
-    findings = "; ".join(map(str, doubted.findings))
-    return (
-        f"task {doubted.variant.task_id!r}: {doubted.variant.id} in {doubted.place} is not the "
-        f"same task, and {judge} does not say that it is: {findings}; see 'promptse variants audit'"
-    )
-
-
-def _given_up(rewrite: Rewrite, rejected: list[tuple[str, tuple[Finding, ...]]]) -> str:
-    last = "; ".join(map(str, rejected[-1][1][:3]))
-    return (
-        f"{rewrite.rewriter.name}: none of {len(rejected)} texts for "
-        f"{rewrite.variant.task_id}[{rewrite.variant.id}] asks for the same thing as the original; "
-        f"the last one: {last}; use a stronger model, or --promptse-rewriter rules"
-    )

@@ -66,7 +66,6 @@ if TYPE_CHECKING:
     from pytest_promptse.tasks._template import Template
     from pytest_promptse.variants._generate import Rewriter
     from pytest_promptse.variants._library import Library
-    from pytest_promptse.variants._llm import LlmRewriter
     from pytest_promptse.variants._variant import Variant
 
 
@@ -126,7 +125,7 @@ class PromptseRun:
         root: Path,
         id: str,  # noqa: A002 - the field's name everywhere
         create_backend: Callable[[str], Backend],
-        create_rewriter: Callable[[str, Library], Rewriter | LlmRewriter],
+        create_rewriter: Callable[[str, Library], Rewriter],
         show_progress: ShowProgress,
     ) -> None:
         self.settings = settings

@@ -23,9 +23,7 @@ from pytest_promptse.variants._files import folder_of, template_folder
 from pytest_promptse.variants._generate import Selection, generate, measured, outlines
 from pytest_promptse.variants._length_control import length_matched
 from pytest_promptse.variants._library import Library
-from pytest_promptse.variants._llm import LlmRewriter
 from pytest_promptse.variants._registry import REWRITERS
-from pytest_promptse.variants._rewriter import label
 from pytest_promptse.variants._templated import View, change_of_all
 from pytest_promptse.variants._variant import Variant, original, text_hash
 
@@ -39,10 +37,6 @@ if TYPE_CHECKING:
     from pytest_promptse.tasks._template import Template
     from pytest_promptse.variants._generate import Rewriter
     from pytest_promptse.variants.invariance._finding import Finding
-
-
-_WITHOUT_EMOTION = frozenset(REWRITERS) - {"rules"}
-"""The built-in rewriters whose variants have no emotion and no persona."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -171,7 +165,7 @@ class VariantMaker:
         root: Path,
         settings: Settings,
         *,
-        create_rewriter: Callable[[str, Library], Rewriter | LlmRewriter],
+        create_rewriter: Callable[[str, Library], Rewriter],
         create_backend: Callable[[str], Backend],
         store: Callable[[], Store],
     ) -> None:
@@ -180,7 +174,7 @@ class VariantMaker:
         self._create_rewriter = create_rewriter
         self._create_backend = create_backend
         self._store = store
-        self._rewriters: dict[str, Rewriter | LlmRewriter] = {}
+        self._rewriters: dict[str, Rewriter] = {}
 
     @cached_property
     def library(self) -> Library:
@@ -199,9 +193,9 @@ class VariantMaker:
     @property
     def models(self) -> tuple[str, ...]:
         """The models that write or judge variants, as ``BACKEND:NAME``."""
-        written = (each for each in self._rewriters.values() if isinstance(each, LlmRewriter))
+        written = (each.model for each in self._rewriters.values())
         judges = [self._settings.variant_judge] if self._settings.variant_judge else []
-        return (*(each.spec for each in written), *judges)
+        return (*(model.spec for model in written if model is not None), *judges)
 
     def variants_of(self, task: Task, settings: Settings) -> TaskVariants:
         """Plan the variants of a task, without the original.
@@ -223,13 +217,13 @@ class VariantMaker:
         """
         if settings.variants_dir and not settings.aa:
             return self._read_frozen(self._root / settings.variants_dir, task, settings)
-        if settings.control != "none" and settings.rewriter in _WITHOUT_EMOTION:
+        rewriter = self._rewriter("original" if settings.aa else settings.rewriter)
+        if settings.control != "none" and not (settings.aa or rewriter.has_persona):
             raise VariantError(
                 f"control {settings.control}: variants by {settings.rewriter!r} have no emotion or "
                 "persona whose effect a control could separate from that of length; take rewriter "
                 "rules or llm:BACKEND:NAME, or give control none"
             )
-        rewriter = self._rewriter("original" if settings.aa else settings.rewriter)
         return self._plan(rewriter, task, settings)
 
     def prompts_of(
@@ -290,7 +284,7 @@ class VariantMaker:
             *map(_as_control, _around_view(task, control_of_task, view, controls)),
         )
 
-    def _rewriter(self, name: str) -> Rewriter | LlmRewriter:
+    def _rewriter(self, name: str) -> Rewriter:
         if name not in self._rewriters:
             self._rewriters[name] = self._create_rewriter(name, self.library)
         return self._rewriters[name]
@@ -379,7 +373,7 @@ class VariantMaker:
 
     def _plan(
         self,
-        rewriter: Rewriter | LlmRewriter,
+        rewriter: Rewriter,
         task: Task,
         settings: Settings,
         *,
@@ -408,7 +402,7 @@ class VariantMaker:
 
     def _make(
         self,
-        rewriter: Rewriter | LlmRewriter,
+        rewriter: Rewriter,
         task: Task,
         selection: Selection,
         view: View | None,
@@ -418,9 +412,14 @@ class VariantMaker:
         The variants are made again if the code of the package or the library has changed.
         """
         also = view.findings if view else _no_findings
-        if isinstance(rewriter, LlmRewriter):
+        if rewriter.model is not None:
             return rewrites(
-                task, selection, rewriter=rewriter, also=also, entailment=self.entailment
+                task,
+                selection,
+                rewriter=rewriter,
+                backend=self._create_backend,
+                also=also,
+                entailment=self.entailment,
             )
         if rewriter.name not in REWRITERS:
             # The code of other packages' rewriters may change unnoticed, so their variants are not
@@ -431,13 +430,13 @@ class VariantMaker:
                 raise
             except Exception as error:
                 raise VariantError(
-                    f"task {task.id!r}: the rewriter {label(rewriter)} raised {error!r}; "
+                    f"task {task.id!r}: the rewriter {rewriter.label} raised {error!r}; "
                     "--full-trace shows where"
                 ) from error
         identity = [
             task.id,
             task.entry_point,
-            label(rewriter),
+            rewriter.label,
             selection.distances,
             selection.per_distance,
             selection.emotions,

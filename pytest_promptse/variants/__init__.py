@@ -8,10 +8,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_promptse.variants._rewriter import Rewriter, RewriteRequest
+    from pytest_promptse.variants._rewriter import (
+        Ask,
+        Draft,
+        Rewriter,
+        RewriteRequest,
+        WritingModel,
+        ask,
+    )
     from pytest_promptse.variants.invariance._finding import Finding
 
-__all__ = ["Finding", "RewriteRequest", "Rewriter"]
+__all__ = [
+    "Ask",
+    "Draft",
+    "Finding",
+    "RewriteRequest",
+    "Rewriter",
+    "WritingModel",
+    "ask",
+]
 
 
 def __getattr__(name: str) -> object:
@@ -20,7 +35,7 @@ def __getattr__(name: str) -> object:
         from pytest_promptse.variants.invariance._finding import Finding
 
         return Finding
-    if name in ("RewriteRequest", "Rewriter"):
+    if name in __all__:
         from pytest_promptse.variants import _rewriter
 
         return getattr(_rewriter, name)

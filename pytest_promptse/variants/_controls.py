@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from dataclasses import dataclass
+from itertools import count
 from random import Random
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from pytest_promptse.models._base import derive_seed
 from pytest_promptse.variants._document import read_document
-from pytest_promptse.variants._rewriter import Draft
+from pytest_promptse.variants._rewriter import Rewriter
 from pytest_promptse.variants._spans import GLUE, interface_names, mask
 from pytest_promptse.variants.rules._layout import apply
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
-
-    from pytest_promptse.variants._rewriter import RewriteRequest
-    from pytest_promptse.variants.invariance._finding import Finding
-
-CASE_ALONE = frozenset({"duplicate"})
-"""The rule that changes of case or blanks break by design, since duplicates ignore them."""
-
+    from pytest_promptse.variants._rewriter import Candidates, RewriteRequest
 
 _WORD = re.compile(r"(?<![\w'\u2019\-])[A-Za-z]+(?![\w'\u2019\-])")
 _SPARED = frozenset(
@@ -41,97 +36,126 @@ _SPARED = frozenset(
     """.split()  # noqa: SIM905 - a list of words
 )
 """Words of an instruction, or words with an opposite: a typo could turn one into another word."""
+_SAME_WORDS = frozenset({"duplicate"})
+"""The rule that changes of case or blanks break by design, since duplicates ignore them."""
 _KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _SHORTEST = 3
 
 
-@dataclass(frozen=True, kw_only=True)
-class OriginalControl:
-    """The A/A condition: the original itself, to be sampled again with other seeds.
-
-    ``version`` changes with the texts. ``waives`` are the rules of invariance that do not apply.
-    """
+@dataclass(frozen=True)
+class OriginalControl(Rewriter):
+    """The A/A condition: the original itself, to be sampled again with other seeds."""
 
     name: str = "original"
     version: str = "1"
     has_persona: bool = False
     waives: frozenset[str] = frozenset({"duplicate", "copy"})
 
-    def candidates(self, request: RewriteRequest) -> Generator[Draft, Sequence[Finding], None]:
+    def candidates(self, request: RewriteRequest) -> Candidates:
         """Yield the original."""
-        yield Draft(text=request.task.prompt)
+        yield request.task.prompt
 
 
-class Edit(Protocol):
-    """A function that changes a masked paragraph. The share of changed words is in (0, 1]."""
-
-    def __call__(self, text: str, share: float, rng: Random) -> str:
-        """Return the changed text.
-
-        `share` is the share of places to change, in [0, 1]. All random decisions come from `rng`.
-        """
-
-
-@dataclass(frozen=True, kw_only=True)
-class EditControl:
+class _EditControl(Rewriter):
     """A condition that edits the sentences of the original in place and adds none.
 
     The nominal distance is the share of edited words. The measured distance depends on the edit:
     changes of case and blanks measure 0.
     """
 
-    name: str
-    edit: Edit
-    waives: frozenset[str]
-    version: str = "1"
-    has_persona: bool = False
+    version = "1"
+    has_persona = False
 
-    def candidates(self, request: RewriteRequest) -> Generator[Draft, Sequence[Finding], None]:
+    @abstractmethod
+    def edited(self, text: str, share: float, rng: Random) -> str:
+        """Return a masked paragraph with changes.
+
+        `share` is the share of places to change, in (0, 1]. All random decisions come from `rng`.
+        """
+
+    def candidates(self, request: RewriteRequest) -> Candidates:
         """Yield edited originals without end."""
         task = request.task
         document = read_document(task.prompt, task.entry_point)
         names = interface_names(task.prompt, task.entry_point)
         spans = document.sentences
         masked = [mask(task.prompt[span.start : span.end], names) for span in spans]
-        number = 0
-        while True:
+        for number in count():
             rng = Random(derive_seed(request.seed, "candidate", number))  # noqa: S311 - no secret
             # A short prompt has few distinct edits at a small share, so the share grows slowly.
             share = min(1.0, request.distance * (1 + number / 20))
             edits = [
-                (span.start, span.end, part.restore(self.edit(part.text, share, rng)))
+                (span.start, span.end, part.restore(self.edited(part.text, share, rng)))
                 for span, part in zip(spans, masked, strict=True)
             ]
-            yield Draft(text=apply(task.prompt, edits).replace(GLUE, " "))
-            number += 1
+            yield apply(task.prompt, edits).replace(GLUE, " ")
 
 
-def typos(text: str, share: float, rng: Random) -> str:
-    """Add typos: exchange, drop or double letters, or replace one by a neighbour on the keyboard.
+class TyposControl(_EditControl):
+    """Typos: exchanged, dropped and doubled letters, and neighbours on the keyboard.
 
-    Words of an instruction are kept, and so are words of fewer than three letters.
-
-    `share` is about the share of words that are changed, in (0, 1].
+    Words of an instruction and words of fewer than three letters are kept. `share` is about the
+    share of words that are changed.
     """
 
-    def mistyped(match: re.Match[str]) -> str:
-        word = match[0]
-        if len(word) < _SHORTEST or word.lower() in _SPARED:
-            return word
-        if rng.random() >= share * _longer(text):
-            return word
-        place = rng.randrange(1, len(word) - 1)
-        here, following = word[place], word[place + 1]
-        return word[:place] + rng.choice(
-            (
-                following + here + word[place + 2 :],
-                word[place + 1 :],
-                here + word[place:],
-                _beside(here, rng) + word[place + 1 :],
-            )
-        )
+    name = "typos"
 
-    return _WORD.sub(mistyped, text)
+    def edited(self, text: str, share: float, rng: Random) -> str:
+        """Return `text` with typos."""
+
+        def mistyped(match: re.Match[str]) -> str:
+            word = match[0]
+            if len(word) < _SHORTEST or word.lower() in _SPARED:
+                return word
+            if rng.random() >= share * _longer(text):
+                return word
+            place = rng.randrange(1, len(word) - 1)
+            here, following = word[place], word[place + 1]
+            return word[:place] + rng.choice(
+                (
+                    following + here + word[place + 2 :],
+                    word[place + 1 :],
+                    here + word[place:],
+                    _beside(here, rng) + word[place + 1 :],
+                )
+            )
+
+        return _WORD.sub(mistyped, text)
+
+
+class CaseControl(_EditControl):
+    """The first letters of words in the other case.
+
+    Words in capitals only are skipped, since readers take them for names.
+    """
+
+    name = "case"
+    waives = _SAME_WORDS
+
+    def edited(self, text: str, share: float, rng: Random) -> str:
+        """Return `text` with each word changed with probability `share`."""
+
+        def recased(match: re.Match[str]) -> str:
+            word = match[0]
+            if rng.random() >= share:
+                return word
+            forms = [form for form in (word.lower(), word.capitalize()) if form != word]
+            return rng.choice(forms or [word])
+
+        return _WORD.sub(recased, text)
+
+
+class WhitespaceControl(_EditControl):
+    """Double blanks between words and after sentences."""
+
+    name = "whitespace"
+    waives = _SAME_WORDS
+
+    def edited(self, text: str, share: float, rng: Random) -> str:
+        """Return `text` with each blank doubled with probability `share`."""
+        return re.sub(
+            r"(?<=[\w,.;])( )(?=\S)", lambda _: "  " if rng.random() < share else " ", text
+        )
 
 
 def _longer(text: str) -> float:
@@ -147,29 +171,3 @@ def _beside(letter: str, rng: Random) -> str:
         if at >= 0:
             return rng.choice(row[max(at - 1, 0) : at] + row[at + 1 : at + 2])
     return letter
-
-
-def case(text: str, share: float, rng: Random) -> str:
-    """Change the case of the first letter of words.
-
-    Words in capitals only are skipped, since readers take them for names.
-
-    Each word is changed with probability `share`, in [0, 1].
-    """
-
-    def recased(match: re.Match[str]) -> str:
-        word = match[0]
-        if rng.random() >= share:
-            return word
-        forms = [form for form in (word.lower(), word.capitalize()) if form != word]
-        return rng.choice(forms or [word])
-
-    return _WORD.sub(recased, text)
-
-
-def whitespace(text: str, share: float, rng: Random) -> str:
-    """Double blanks between words and after sentences.
-
-    Each blank is doubled with probability `share`, in [0, 1].
-    """
-    return re.sub(r"(?<=[\w,.;])( )(?=\S)", lambda _: "  " if rng.random() < share else " ", text)

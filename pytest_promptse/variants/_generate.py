@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
 from random import Random
 from typing import TYPE_CHECKING, TypedDict
@@ -12,13 +12,12 @@ from pytest_promptse.errors import VariantError
 from pytest_promptse.models._base import derive_seed
 from pytest_promptse.variants._distance import Change, compare
 from pytest_promptse.variants._library import Library
-from pytest_promptse.variants._llm import LlmRewriter
 from pytest_promptse.variants._registry import REWRITERS, rewriter_named
-from pytest_promptse.variants._rewriter import Draft, Rewriter, RewriteRequest, label
+from pytest_promptse.variants._rewriter import Ask, Draft, Rewriter, RewriteRequest
 from pytest_promptse.variants._variant import Variant, text_hash
 from pytest_promptse.variants.invariance._finding import Finding
 from pytest_promptse.variants.invariance._judge import Judge, normalised
-from pytest_promptse.variants.rules._rewriter import STANDS_FOR, RulesRewriter
+from pytest_promptse.variants.rules._rewriter import STANDS_FOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -125,18 +124,16 @@ def generate(
     """
     selection = selection or Selection()
     rewriter = rewriter or rewriter_named("rules", library=selection.library)
-    source = _source_label(rewriter)
-    wanted = requests_for(task, selection, source=source, draws=_draws_persona(rewriter))
     judge = None if rewriter.name in REWRITERS else Judge(task.prompt, selection.library)
     rejected: Counter[str] = Counter()
     variants: list[Variant] = []
     snippets: dict[str, tuple[str, ...]] = {}
     taken: dict[float, set[str]] = defaultdict(set)
-    for request in wanted:
+    for request in requests_for(task, selection, rewriter):
         known = taken[request.distance]
         draft = _first_valid(request, rewriter, judge, known, rejected, also=also)
         known.add(_key(draft.text, rewriter))
-        variant = variant_of(request, draft, label(rewriter), has_persona=rewriter.has_persona)
+        variant = variant_of(request, draft, rewriter)
         variants.append(variant)
         snippets[variant.id] = draft.snippets
     return VariantSet(
@@ -144,9 +141,7 @@ def generate(
     )
 
 
-def outlines(
-    task: Task, selection: Selection, *, rewriter: Rewriter | LlmRewriter
-) -> tuple[Variant, ...]:
+def outlines(task: Task, selection: Selection, *, rewriter: Rewriter) -> tuple[Variant, ...]:
     """Return the variants of `task` without their texts, by distance and index.
 
     An outline has the id of its variant. Making it takes far less time.
@@ -161,41 +156,18 @@ def outlines(
     VariantError
         If the selection cannot be used.
     """
-    if isinstance(rewriter, LlmRewriter):
-        name, source, has_persona, draws = rewriter.label, rewriter.label, True, True
-    else:
-        name, source = label(rewriter), _source_label(rewriter)
-        has_persona, draws = rewriter.has_persona, _draws_persona(rewriter)
-    wanted = requests_for(task, selection, source=source, draws=draws)
     return tuple(
-        Variant(
-            task_id=task.id,
-            text="",
-            distance=each.distance,
-            index=each.index,
-            emotion=each.emotion.name if has_persona and each.emotion else None,
-            personality=each.personality.slug if has_persona and each.personality else None,
-            seed=each.seed,
-            rewriter=name,
-            original=text_hash(task.prompt),
-        )
-        for each in wanted
+        outline_of(request, rewriter) for request in requests_for(task, selection, rewriter)
     )
 
 
-def requests_for(
-    task: Task, selection: Selection, *, source: str, draws: bool = True
-) -> Iterator[RewriteRequest]:
+def requests_for(task: Task, selection: Selection, rewriter: Rewriter) -> Iterator[RewriteRequest]:
     """Yield the requests to a rewriter, by distance and index.
 
     Parameters
     ----------
-    task, selection
+    task, selection, rewriter
         As in `generate`.
-    source
-        The label of the rewriter, from which the seeds and the draws are derived.
-    draws
-        True if emotions and personas are drawn.
 
     Raises
     ------
@@ -203,6 +175,7 @@ def requests_for(
         If the selection cannot be used.
     """
     library, seed, within = selection.library, selection.seed, selection.within
+    source, draws = rewriter.draws_as, rewriter.draws_persona
     text = within + task.prompt
     deck = _Deck(
         selection,
@@ -224,37 +197,31 @@ def requests_for(
             )
 
 
-def variant_of(
-    request: RewriteRequest, draft: Draft, rewriter: str, *, has_persona: bool = True
-) -> Variant:
-    """Return the variant for a draft.
-
-    Parameters
-    ----------
-    request
-        The request that was made to the rewriter.
-    draft
-        The draft that the rewriter wrote.
-    rewriter
-        The label of the rewriter.
-    has_persona
-        True if the variant has the emotion and the persona of the request.
-    """
-    emotion = request.emotion if has_persona else None
-    personality = request.personality if has_persona else None
+def outline_of(request: RewriteRequest, rewriter: Rewriter) -> Variant:
+    """Return the variant that answers a request to `rewriter`, without its text."""
+    emotion = request.emotion if rewriter.has_persona else None
+    personality = request.personality if rewriter.has_persona else None
     return Variant(
         task_id=request.task.id,
-        text=draft.text,
+        text="",
         distance=request.distance,
         index=request.index,
         emotion=emotion.name if emotion else None,
         personality=personality.slug if personality else None,
-        context=request.weights if has_persona else {},
+        seed=request.seed,
+        rewriter=rewriter.label,
+        original=text_hash(request.task.prompt),
+    )
+
+
+def variant_of(request: RewriteRequest, draft: Draft, rewriter: Rewriter) -> Variant:
+    """Return the variant for the draft with which `rewriter` answered a request."""
+    return replace(
+        outline_of(request, rewriter),
+        text=draft.text,
+        context=request.weights if rewriter.has_persona else {},
         cues=draft.cues,
         operations=draft.operations,
-        seed=request.seed,
-        rewriter=rewriter,
-        original=text_hash(request.task.prompt),
         **measured(compare(request.task.prompt, draft.text)),
     )
 
@@ -293,13 +260,13 @@ def can_be_made_again(variant: Variant, task: Task, library: Library) -> bool:
     if name not in REWRITERS:
         return False
     rewriter = rewriter_named(name, library=library)
-    if label(rewriter) != variant.rewriter:
+    if rewriter.label != variant.rewriter:
         return False
     emotion, personality = variant.emotion, variant.personality
     for operation in variant.operations:
         if operation.startswith(STANDS_FOR):
             emotion, _, personality = operation.removeprefix(STANDS_FOR).partition("-")
-    if _draws_persona(rewriter) != bool(emotion and personality):
+    if rewriter.draws_persona != bool(emotion and personality):
         return False
     request = RewriteRequest(
         task=task,
@@ -310,28 +277,24 @@ def can_be_made_again(variant: Variant, task: Task, library: Library) -> bool:
         personality=library.personality(personality) if personality else None,
         weights=variant.context or library.weights(task.prompt),
     )
-    candidates = rewriter.candidates(request)
-    made = islice(candidates, _MOST_TRIES)
-    return any((one if isinstance(one, str) else one.text) == variant.text for one in made)
+    made = islice(rewriter.candidates(request), _MOST_TRIES)
+    return any(draft_of(step, rewriter).text == variant.text for step in made)
 
 
-def _source_label(rewriter: Rewriter) -> str:
-    """Return the label that the seeds are derived from.
+def draft_of(step: Draft | str | Ask, rewriter: Rewriter) -> Draft:
+    """Return a candidate as a draft.
 
-    Versions of the rules that differ in their phrases have the same label, and a control that
-    repeats the draws of another rewriter has the label of that one.
+    Raises
+    ------
+    VariantError
+        If `step` is a request to a model, which `rewriter` does not name.
     """
-    return rewriter.draws_as if isinstance(rewriter, RulesRewriter) else label(rewriter)
-
-
-def _draws_persona(rewriter: Rewriter) -> bool:
-    """Return whether the requests to `rewriter` have an emotion and a persona.
-
-    Those to a control that repeats the draws of another rewriter have them too.
-    """
-    return rewriter.has_persona or (
-        isinstance(rewriter, RulesRewriter) and bool(rewriter.stands_for)
-    )
+    if isinstance(step, Ask):
+        raise VariantError(
+            f"rewriter {rewriter.label} asks a model and names none; let its property 'model' "
+            "return a WritingModel"
+        )
+    return Draft(text=step) if isinstance(step, str) else step
 
 
 def _key(text: str, rewriter: Rewriter) -> str:
@@ -373,11 +336,15 @@ def _first_valid(
     findings: tuple[Finding, ...] = ()
     for number in range(_MOST_TRIES):
         try:
-            made = candidates.send(findings) if number else next(candidates)
+            step = candidates.send(findings) if number else next(candidates)
         except StopIteration:
             break
-        draft = Draft(text=made) if isinstance(made, str) else made
-        findings = _objections(draft, request, rewriter, judge, taken) or tuple(also(draft.text))
+        draft = draft_of(step, rewriter)
+        findings = (
+            draft.findings
+            or _objections(draft, request, rewriter, judge, taken)
+            or tuple(also(draft.text))
+        )
         if not findings:
             candidates.close()
             return draft
@@ -386,7 +353,7 @@ def _first_valid(
     common = f"most often for: {here.most_common(1)[0][0]}" if here else "with no candidate at all"
     raise VariantError(
         f"task {request.task.id!r}: no valid variant {request.index + 1} at distance "
-        f"{request.distance:g} by {label(rewriter)} after {here.total()} rejections, {common}; "
+        f"{request.distance:g} by {rewriter.label} after {here.total()} rejections, {common}; "
         "ask for fewer variants, write a longer prompt or choose another rewriter"
     )
 

@@ -15,7 +15,7 @@ from pytest_promptse.models._base import derive_seed
 from pytest_promptse.variants._distance import added_words, compare
 from pytest_promptse.variants._generate import measured
 from pytest_promptse.variants._library import Library
-from pytest_promptse.variants._rewriter import Draft, RewriteRequest, label
+from pytest_promptse.variants._rewriter import Draft, RewriteRequest
 from pytest_promptse.variants._variant import Variant, text_hash
 from pytest_promptse.variants.rules._rewriter import RulesRewriter
 
@@ -105,7 +105,7 @@ def _matched(
         index=variant.index,
         operations=chosen.operations,
         seed=variant.seed,
-        rewriter=label(rewriter),
+        rewriter=rewriter.label,
         original=text_hash(task.prompt),
         **measured(compare(task.prompt, chosen.text)),
     )

@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import VariantError
-from pytest_promptse.models._base import Decoding, Prompt, derive_seed
+from pytest_promptse.models._base import Prompt, derive_seed
+from pytest_promptse.variants._rewriter import WRITING, Draft, Rewriter, WritingModel, ask
 from pytest_promptse.variants.invariance._finding import Finding
 
 if TYPE_CHECKING:
@@ -14,13 +15,12 @@ if TYPE_CHECKING:
 
     from pytest_promptse.models._base import Backend
     from pytest_promptse.variants._library import Library
-    from pytest_promptse.variants._rewriter import RewriteRequest
+    from pytest_promptse.variants._rewriter import Candidates, RewriteRequest
 
-__all__ = ["DECODING", "MOST_RETRIES", "LlmRewriter"]
+__all__ = ["LlmRewriter"]
 
-DECODING = Decoding(temperature=0.9, top_p=0.95, max_tokens=2048)
-MOST_RETRIES = 3
-"""Largest number of further requests after a rejected text."""
+_MOST_TEXTS = 4
+"""Largest number of texts that are requested for a variant."""
 
 _FENCED = re.compile(r"\A\s*(`{3,})[\w-]*\n(?P<inside>.*?)\n?\1\s*\Z", re.DOTALL)
 _PREAMBLE = re.compile(
@@ -39,10 +39,8 @@ _REFUSAL = re.compile(
 _RULED = re.compile(r"\A\s*=====+\n(?P<inside>.*?)\n?=====+\s*\Z", re.DOTALL)
 
 
-class LlmRewriter:
-    """Build the prompts in which a model gets the instruction to write a variant.
-
-    The run sends them as requests like all others.
+class LlmRewriter(Rewriter):
+    """Let a model write variants, with an instruction and the descriptions of the library.
 
     Parameters
     ----------
@@ -50,93 +48,51 @@ class LlmRewriter:
         The model. Only its specification and identity are read; it is not started here.
     library
         The library with the instruction and the descriptions of emotions and personas.
-
-    Attributes
-    ----------
-    name
-        ``llm:BACKEND:NAME``.
-    spec
-        The model as ``BACKEND:NAME``.
-    identity
-        The values that identify the model in the store.
-    library
-        As the parameter.
     """
 
-    has_persona = True
-
     def __init__(self, backend: Backend, *, library: Library) -> None:
-        self.name = f"llm:{backend.spec}"
-        self.spec = backend.spec
-        self.identity = dict(backend.identity)
-        self.library = library
+        self._spec = backend.spec
+        self._identity = dict(backend.identity)
+        self._library = library
 
     @property
-    def label(self) -> str:
-        """``name/version``."""
-        return f"{self.name}/{self.version}"
+    def name(self) -> str:
+        """``llm:BACKEND:NAME``."""
+        return f"llm:{self._spec}"
 
     @property
     def version(self) -> str:
         """Eight hex digits of a hash of the instruction, the model and the decoding."""
-        parts = (*self.library.instruction.values(), str(sorted(self.identity.items())))
-        decoding = (DECODING.temperature, DECODING.top_p, DECODING.max_tokens)
-        return f"{derive_seed(*parts, *decoding, self.library.digest):08x}"
+        parts = (*self._library.instruction.values(), str(sorted(self._identity.items())))
+        decoding = (WRITING.temperature, WRITING.top_p, WRITING.max_tokens)
+        return f"{derive_seed(*parts, *decoding, self._library.digest):08x}"
 
     @property
-    def instruction(self) -> str:
-        """The instruction in the library, with the names of its parts as placeholders."""
-        return "\n\n".join(self.library.instruction[part] for part in ("system", "request"))
+    def model(self) -> WritingModel:
+        """The model, with the instruction of the library."""
+        parts = (self._library.instruction[part] for part in ("system", "request"))
+        return WritingModel(
+            spec=self._spec, max_requests=_MOST_TEXTS, instruction="\n\n".join(parts)
+        )
 
-    def prompt(
-        self, request: RewriteRequest, rejected: Sequence[tuple[str, Sequence[Finding]]]
-    ) -> Prompt:
-        """Return the prompt for a text.
-
-        Parameters
-        ----------
-        request
-            The requested variant.
-        rejected
-            The texts that the model wrote for this request before, with their findings.
+    def candidates(self, request: RewriteRequest) -> Candidates:
+        """Ask for a text until one is accepted. A rejected one goes back with its findings.
 
         Raises
         ------
         VariantError
             If the request has no emotion or no persona.
         """
-        text = self._request(request)
-        if rejected:
-            last, findings = rejected[-1]
+        original = request.task.prompt
+        system = self._library.instruction["system"]
+        first = user = self._request(request)
+        while True:
+            answer = yield from ask(Prompt(user=user, system=system))
+            text = _text_in(answer, original)
+            findings: Sequence[Finding] = yield Draft(text=text, findings=_refusal(text, original))
             reasons = "\n".join(f"- {finding.detail}" for finding in findings)
-            again = self.library.instruction["again"]
-            text += "\n\n" + _filled(again, {"candidate": last, "reasons": reasons})
-        return Prompt(user=text, system=self.library.instruction["system"])
-
-    def read(self, answer: str, original: str) -> str:
-        """Return the text in the model's answer.
-
-        A line that announces the text, and a fence or rule around the whole text, are removed. The
-        text then ends as the original does.
-        """
-        preamble = _PREAMBLE.match(answer)
-        if preamble and not _PREAMBLE.match(original):
-            answer = answer[preamble.end() :]
-        for frame in (_FENCED, _RULED):
-            match = frame.match(answer)
-            if match and not frame.match(original):
-                answer = match["inside"]
-        start = original[: len(original) - len(original.lstrip())]
-        end = original[len(original.rstrip()) :]
-        return start + answer.strip() + end
-
-    @staticmethod
-    def refusal(text: str, original: str) -> tuple[Finding, ...]:
-        """Return a finding if the model refuses to write instead of writing a variant."""
-        first = text.strip().partition("\n")[0]
-        if not _REFUSAL.match(first) or _longest_line(original) in text:
-            return ()
-        return (Finding("refusal", f"the model refuses to write: {first!r}"),)
+            again = self._library.instruction["again"]
+            user = f"{first}\n\n{_filled(again, {'candidate': text, 'reasons': reasons})}"
 
     def _request(self, request: RewriteRequest) -> str:
         emotion, personality = request.emotion, request.personality
@@ -145,13 +101,13 @@ class LlmRewriter:
                 f"{self.name}: a model writes variants with an emotion and a persona; the request "
                 f"for task {request.task.id!r} lacks one of them"
             )
-        level = self.library.level(request.distance)
+        level = self._library.level(request.distance)
         persona = "\n".join(
             f"  {trait.name}: {trait.description} {trait.vocabulary}"
             for trait in personality.traits
         )
         return _filled(
-            self.library.instruction["request"],
+            self._library.instruction["request"],
             {
                 "description": emotion.description,
                 "language": emotion.language,
@@ -170,6 +126,32 @@ class LlmRewriter:
                 "prompt": request.task.prompt,
             },
         )
+
+
+def _text_in(answer: str, original: str) -> str:
+    """Return the text in the model's answer.
+
+    A line that announces the text, and a fence or rule around the whole text, are removed. The text
+    then ends as the original does.
+    """
+    preamble = _PREAMBLE.match(answer)
+    if preamble and not _PREAMBLE.match(original):
+        answer = answer[preamble.end() :]
+    for frame in (_FENCED, _RULED):
+        match = frame.match(answer)
+        if match and not frame.match(original):
+            answer = match["inside"]
+    start = original[: len(original) - len(original.lstrip())]
+    end = original[len(original.rstrip()) :]
+    return start + answer.strip() + end
+
+
+def _refusal(text: str, original: str) -> tuple[Finding, ...]:
+    """Return a finding if the model refuses to write instead of writing a variant."""
+    first = text.strip().partition("\n")[0]
+    if not _REFUSAL.match(first) or _longest_line(original) in text:
+        return ()
+    return (Finding("refusal", f"the model refuses to write: {first!r}"),)
 
 
 def _longest_line(text: str) -> str:

@@ -7,31 +7,41 @@ from typing import TYPE_CHECKING
 from pytest_promptse._suggestions import nearest
 from pytest_promptse.errors import VariantError
 from pytest_promptse.variants._controls import (
-    CASE_ALONE,
-    EditControl,
+    CaseControl,
     OriginalControl,
-    case,
-    typos,
-    whitespace,
+    TyposControl,
+    WhitespaceControl,
 )
 from pytest_promptse.variants._library import Library
 from pytest_promptse.variants._llm import LlmRewriter
+from pytest_promptse.variants._rewriter import Rewriter
 from pytest_promptse.variants.rules._rewriter import RulesRewriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pytest_promptse.models._base import Backend
-    from pytest_promptse.variants._rewriter import Rewriter
 
-REWRITERS = ("rules", "original", "typos", "case", "whitespace", "polite", "neutral")
+_OFFLINE: Mapping[str, Callable[[Library], Rewriter]] = {
+    "rules": lambda library: RulesRewriter(library=library),
+    "original": lambda _: OriginalControl(),
+    "typos": lambda _: TyposControl(),
+    "case": lambda _: CaseControl(),
+    "whitespace": lambda _: WhitespaceControl(),
+}
+REWRITERS = (*_OFFLINE, "polite", "neutral")
 """The rewriters with a name of one word; the other kind is ``llm:BACKEND:NAME``."""
 
 
 def create_rewriter(
-    spec: str, *, backend: Callable[[str], Backend], library: Library, also: Sequence[str] = ()
-) -> Rewriter | LlmRewriter:
-    """Return the rewriter that `spec` names, or the model that writes the variants.
+    spec: str,
+    *,
+    backend: Callable[[str], Backend],
+    library: Library,
+    offered: object = None,
+    also: Sequence[str] = (),
+) -> Rewriter:
+    """Return the rewriter that `spec` names.
 
     Parameters
     ----------
@@ -41,14 +51,23 @@ def create_rewriter(
         Returns the backend of a ``BACKEND:NAME``.
     library
         The library of emotions and personas.
+    offered
+        The rewriter of another package for `spec`, which comes first, or None.
     also
         Names of other rewriters, for the message of the error.
 
     Raises
     ------
     VariantError
-        If there is no such rewriter.
+        If there is no such rewriter, or `offered` is none.
     """
+    if isinstance(offered, Rewriter):
+        return offered
+    if offered is not None:
+        raise VariantError(
+            f"rewriter {spec!r}: a hook returned {type(offered).__name__}, which is no rewriter; "
+            "derive the class from pytest_promptse.variants.Rewriter"
+        )
     kind, _, model = spec.partition(":")
     if kind != "llm":
         return rewriter_named(spec, library=library, also=also)
@@ -62,12 +81,12 @@ def create_rewriter(
 def rewriter_named(
     spec: str, *, library: Library | None = None, also: Sequence[str] = ()
 ) -> Rewriter:
-    """Return the rewriter that `spec` names.
+    """Return the offline rewriter that `spec` names.
 
     Parameters
     ----------
     spec
-        One of ``REWRITERS``.
+        One of ``REWRITERS``, or another control condition of the library.
     library
         The library of emotions and personas; the shipped one by default.
     also
@@ -79,18 +98,10 @@ def rewriter_named(
         If there is no such rewriter.
     """
     library = library or Library.load()
-    if spec == "rules":
-        return RulesRewriter(library=library)
-    if spec in {name for known in library.languages.values() for name in known.controls}:
+    if spec in _OFFLINE:
+        return _OFFLINE[spec](library)
+    if any(spec in language.controls for language in library.languages.values()):
         return RulesRewriter(library=library, control=spec)
-    edits: dict[str, Rewriter] = {
-        "original": OriginalControl(),
-        "typos": EditControl(name="typos", edit=typos, waives=frozenset()),
-        "case": EditControl(name="case", edit=case, waives=CASE_ALONE),
-        "whitespace": EditControl(name="whitespace", edit=whitespace, waives=CASE_ALONE),
-    }
-    if spec not in edits:
-        known = [*REWRITERS, *also]
-        hint = nearest(spec, known) or f"; there are {', '.join(known)}, llm:BACKEND:NAME"
-        raise VariantError(f"unknown rewriter {spec!r}{hint}")
-    return edits[spec]
+    known = [*REWRITERS, *also]
+    hint = nearest(spec, known) or f"; there are {', '.join(known)}, llm:BACKEND:NAME"
+    raise VariantError(f"unknown rewriter {spec!r}{hint}")

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Generator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
+
+from pytest_promptse.models._base import Decoding, Prompt
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Mapping
 
     from pytest_promptse.tasks._task import Task
     from pytest_promptse.variants._library import Emotion, Personality
     from pytest_promptse.variants.invariance._finding import Finding
+
+WRITING = Decoding(temperature=0.9, top_p=0.95, max_tokens=2048)
+"""The decoding of requests for texts."""
+
+Candidates: TypeAlias = Generator[Union["Draft", str, "Ask"], Any, None]
+"""Candidates and requests. The findings about a candidate, or the model's answer, are sent back."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +58,8 @@ class Draft:
         The writer's own sentences in the prompt. Everything else is the original's.
     snippets
         The phrases of the library that `sentences` were made from.
+    findings
+        The rewriter's own findings, such as a refusal. A candidate with findings is rejected.
     """
 
     text: str
@@ -55,44 +67,109 @@ class Draft:
     operations: tuple[str, ...] = ()
     sentences: tuple[str, ...] = ()
     snippets: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
-class Rewriter(Protocol):
-    """A writer of variants of tasks.
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """A request to the model of a rewriter; `ask` makes one."""
 
-    ``name`` and ``version`` together are the label of the rewriter, as in ``rules/2``. Any change
-    of the variants must change the version. ``has_persona`` is True if variants have an emotion and
-    a persona. ``waives`` names the invariance rules that its variants break by design. ``copy``
-    allows the original itself and repeated texts. ``duplicate`` allows texts that differ only in
-    case or blanks.
+    prompt: Prompt
+    decoding: Decoding
+
+
+def ask(prompt: Prompt | str, *, decoding: Decoding = WRITING) -> Generator[Ask, Any, str]:
+    """Return the answer of the rewriter's model: ``answer = yield from ask(prompt)``.
+
+    The run sends the request with all others: in one queue, with retries, within the budget. The
+    answer is in the store afterwards, so a second run does not pay for it again.
+
+    Parameters
+    ----------
+    prompt
+        The user message, or a prompt with a system message.
+    decoding
+        The decoding parameters: by default temperature 0.9, top-p 0.95 and at most 2,048 tokens.
+        The seed is the run's own.
+    """
+    prompt = Prompt(user=prompt) if isinstance(prompt, str) else prompt
+    answer: str = yield Ask(prompt=prompt, decoding=decoding)
+    return answer
+
+
+@dataclass(frozen=True, kw_only=True)
+class WritingModel:
+    """The model that a rewriter asks.
+
+    Parameters
+    ----------
+    spec
+        The model as ``BACKEND:NAME``. The run uses the backend that it would use for
+        ``--promptse-model``.
+    max_requests
+        The largest number of requests, and of candidates, for one variant. The run ends the
+        candidates there, so a dry run can tell the largest number of requests.
+    instruction
+        The instruction for the record, before the values of a task are inserted.
     """
 
+    spec: str
+    max_requests: int
+    instruction: str = ""
+
+
+class Rewriter(ABC):
+    """A writer of variants of tasks, offline or by a model. Derive your own from it."""
+
     @property
+    @abstractmethod
     def name(self) -> str:
         """The part of the rewriter's label before the slash."""
 
     @property
+    @abstractmethod
     def version(self) -> str:
-        """The part of the rewriter's label after the slash."""
+        """The part of the label after the slash. Any change of the variants must change it."""
 
     @property
     def has_persona(self) -> bool:
-        """True if variants have an emotion and a persona."""
+        """True if variants have an emotion and a persona, which is the default."""
+        return True
 
     @property
     def waives(self) -> frozenset[str]:
-        """Names of rules that do not apply."""
+        """Names of the rules of the judge that the variants break by design: none by default.
 
-    def candidates(
-        self, request: RewriteRequest
-    ) -> Generator[Draft | str, Sequence[Finding], None]:
-        """Yield candidates, or their texts. The findings about each candidate are sent back in.
-
-        The generator ends when the rewriter gives up. A deterministic rewriter yields the same
-        candidates for the same request.
+        ``copy`` allows the original itself and repeated texts. ``duplicate`` allows texts that
+        differ only in case or blanks.
         """
+        return frozenset()
 
+    @property
+    def model(self) -> WritingModel | None:
+        """The model that `candidates` asks, or None (the default) for a rewriter that asks none."""
+        return None
 
-def label(rewriter: Rewriter) -> str:
-    """Return ``name/version``."""
-    return f"{rewriter.name}/{rewriter.version}"
+    @property
+    def label(self) -> str:
+        """Name and version, as in ``rules/2``."""
+        return f"{self.name}/{self.version}"
+
+    @property
+    def draws_as(self) -> str:
+        """The label that seeds, emotions and personas are derived from; `label` by default."""
+        return self.label
+
+    @property
+    def draws_persona(self) -> bool:
+        """True if requests have an emotion and a persona; `has_persona` by default."""
+        return self.has_persona
+
+    @abstractmethod
+    def candidates(self, request: RewriteRequest) -> Candidates:
+        """Yield candidates, or their texts. ``yield`` returns the findings about a candidate.
+
+        A rewriter with a `model` also asks it: ``answer = yield from ask(prompt)``. The generator
+        ends when the rewriter gives up. The same request and the same answers must give the same
+        candidates.
+        """

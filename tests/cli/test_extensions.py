@@ -9,13 +9,15 @@ from pytest_promptse.cli._main import main
 from pytest_promptse.errors import SettingsError
 
 HOOKS = '''
-class Loud:
+from pytest_promptse.variants import Rewriter
+
+
+class Loud(Rewriter):
     """Shouts."""
 
     name = "loud"
     version = "1"
     has_persona = False
-    waives = frozenset()
 
     def candidates(self, request):
         for number in range(9):

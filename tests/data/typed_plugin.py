@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_promptse.models import Capabilities, Completion, Response, Usage
 from pytest_promptse.record import encode
+from pytest_promptse.variants import Rewriter, WritingModel, ask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse import Record
     from pytest_promptse.models import Backend, ModelOptions, Request
-    from pytest_promptse.variants import Finding, Rewriter, RewriteRequest
+    from pytest_promptse.variants import Ask, Finding, RewriteRequest
 
 
 class Echo:
@@ -36,17 +37,29 @@ class Echo:
         return None
 
 
-class Louder:
+class Louder(Rewriter):
     """A rewriter that adds a mark."""
 
     name = "louder"
     version = "1"
     has_persona = False
-    waives: frozenset[str] = frozenset()
 
     def candidates(self, request: RewriteRequest) -> Generator[str, Sequence[Finding], None]:
         for number in range(1, 10):
             yield request.task.prompt + "!" * number
+
+
+class Sighing(Rewriter):
+    """A rewriter whose first sentence is a model's."""
+
+    name = "sighing"
+    version = "1"
+    model = WritingModel(spec="echo:sigh", max_requests=2)
+
+    def candidates(self, request: RewriteRequest) -> Generator[Ask | str, Any, None]:
+        while True:
+            answer = yield from ask("Sigh, in one sentence.")
+            yield f"{answer}\n\n{request.task.prompt}"
 
 
 def write_bytes(record: Record, path: Path) -> None:
@@ -60,7 +73,7 @@ def pytest_promptse_backend(name: str, model: str, options: ModelOptions) -> Bac
 
 
 def pytest_promptse_rewriter(spec: str) -> Rewriter | None:
-    return Louder() if spec == "louder" else None
+    return {"louder": Louder(), "sighing": Sighing()}.get(spec)
 
 
 def pytest_promptse_report(kind: str) -> Callable[[Record, Path], None] | None:
@@ -72,4 +85,4 @@ def pytest_promptse_candidates() -> Sequence[str]:
 
 
 def pytest_promptse_names(kind: Literal["backend", "rewriter", "report"]) -> Sequence[str]:
-    return {"backend": ["echo"], "rewriter": ["louder"], "report": ["bytes"]}[kind]
+    return {"backend": ["echo"], "rewriter": ["louder", "sighing"], "report": ["bytes"]}[kind]

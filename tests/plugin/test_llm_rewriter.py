@@ -206,3 +206,71 @@ def test_a_refusal_is_called_a_refusal(run, server, options):
     found = run(*options)
     assert found.parseoutcomes()["errors"] == 7
     assert any("the model refuses to write: \"I'm sorry" in line for line in found.outlines)
+
+
+CRITIC = """
+from pytest_promptse.variants import Rewriter, WritingModel, ask
+
+
+class Weather(Rewriter):
+    name, version = "weather", "1"
+    model = WritingModel(spec="openai:writer", max_requests=3, instruction="Speak of the weather.")
+
+    def candidates(self, request):
+        while True:
+            answer = yield from ask(f"{request.emotion.name} weather, try {request.seed}")
+            findings = yield f"{answer}\\n\\n{request.task.prompt}"
+
+
+def pytest_promptse_rewriter(spec):
+    return Weather() if spec == "weather" else None
+"""
+
+
+@pytest.fixture
+def weather(server, pytester):
+    """The options for a rewriter of another package that asks a model."""
+    pytester.makeconftest(CRITIC)
+    return (
+        *("--promptse-model", "openai:m", "--promptse-rewriter", "weather"),
+        *("--promptse-base-url", server.base_url),
+    )
+
+
+def speaks_of_the_weather(body):
+    return "weather, try" in body["messages"][-1]["content"]
+
+
+def test_a_rewriter_of_another_package_asks_a_model_as_the_run_asks_its_own(
+    run, server, weather, pytester
+):
+    def answer(body, _):
+        prompt = body["messages"][-1]["content"]
+        return f"It is raining, and {lunch(prompt)}" if speaks_of_the_weather(body) else RIGHT
+
+    server.behaviour.answer = answer
+    run(*weather, "--promptse-report", "json:run.json").assert_outcomes(passed=8)
+    record = json.loads((pytester.path / "run.json").read_text())
+    [rewriting] = record["rewriting"]
+    assert (rewriting["rewriter"], rewriting["model"]) == ("weather/1", "openai:writer")
+    assert rewriting["instruction"] == "Speak of the weather."
+    assert (rewriting["texts"], rewriting["accepted"]) == (3, 3)
+    assert record["usage"]["requests"] == len(server.requests)
+    variants = [prompt for prompt in sampled_prompts(server) if f"\n{PROMPT}" in prompt]
+    assert len(variants) == sum("raining" in prompt for prompt in variants) == 3
+    before = len(server.requests)
+    run(*weather).assert_outcomes(passed=8)
+    assert len(server.requests) == before
+    run(*weather, "--promptse-fresh", "--promptse-max-requests", "2")
+    assert len(server.requests) == before + 2
+
+
+def test_the_requests_of_a_rewriter_end_at_the_number_that_it_names(run, server, weather):
+    server.behaviour.answer = lambda body, _: (
+        "Never mind." if speaks_of_the_weather(body) else RIGHT
+    )
+    dry = run(*weather, "--promptse-dry-run")
+    assert any("openai:writer" in line and "at most 9 " in line for line in dry.outlines)
+    assert server.requests == []
+    run(*weather)
+    assert sum(map(speaks_of_the_weather, server.requests)) == 9

@@ -20,6 +20,7 @@ from pytest_promptse.variants._distance import words
 from pytest_promptse.variants._files import folder_of, write
 from pytest_promptse.variants._generate import Selection, generate
 from pytest_promptse.variants._registry import REWRITERS, create_rewriter, rewriter_named
+from pytest_promptse.variants._rewriter import Rewriter
 
 TASK = Task(
     id="add",
@@ -249,8 +250,8 @@ def test_a_control_needs_variants_with_emotion_and_persona(tmp_path, rewriter):
         reworded(tmp_path, rewriter=rewriter, control="neutral")
 
 
-class Broken:
-    name, version, has_persona, waives = "broken", "1", False, frozenset()
+class Broken(Rewriter):
+    name, version, has_persona = "broken", "1", False
 
     def candidates(self, request):
         raise KeyError(request.distance)

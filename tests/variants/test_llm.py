@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -11,6 +12,7 @@ from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._generate import Selection, requests_for
 from pytest_promptse.variants._library import Library
 from pytest_promptse.variants._llm import LlmRewriter
+from pytest_promptse.variants._rewriter import Ask, Draft
 from pytest_promptse.variants.invariance._finding import Finding
 
 TASK = Task(id="t", prompt="Write `first(text)`. It returns the first word, and not the last.\n")
@@ -22,7 +24,7 @@ def rewriter(**identity):
     return LlmRewriter(backend, library=LIBRARY)
 
 
-def wanted(**chosen):
+def wanted():
     selection = Selection(
         distances=(0.2,),
         per_distance=1,
@@ -30,13 +32,23 @@ def wanted(**chosen):
         personalities=["expert.senior.plan"],
         library=LIBRARY,
     )
-    [request] = requests_for(TASK, selection, source="x", **chosen)
+    [request] = requests_for(TASK, selection, rewriter())
     return request
+
+
+def written(answer, original=TASK.prompt):
+    """Return the draft that the rewriter makes of a model's answer."""
+    task = replace(TASK, prompt=original)
+    candidates = rewriter().candidates(replace(wanted(), task=task))
+    assert isinstance(next(candidates), Ask)
+    draft = candidates.send(answer)
+    assert isinstance(draft, Draft)
+    return draft
 
 
 def test_the_prompt_has_emotion_persona_contexts_level_and_the_original():
     request = wanted()
-    prompt = rewriter().prompt(request, [])
+    prompt = next(rewriter().candidates(request)).prompt
     level = LIBRARY.level(0.2)
     emotion = LIBRARY.emotion("tired")
     parts = [TASK.prompt, emotion.description, emotion.language, emotion.pattern, level.description]
@@ -49,26 +61,28 @@ def test_the_prompt_has_emotion_persona_contexts_level_and_the_original():
 
 
 def test_a_rejected_text_goes_back_with_its_findings():
-    rejected = [("bad text", (Finding("negation", "'not' was lost"),))]
-    prompt = rewriter().prompt(wanted(), rejected)
-    assert "bad text" in prompt.user
-    assert "- 'not' was lost" in prompt.user
-    assert prompt.user.startswith(rewriter().prompt(wanted(), []).user)
+    candidates = rewriter().candidates(wanted())
+    first = next(candidates).prompt
+    candidates.send("bad text")
+    again = candidates.send((Finding("negation", "'not' was lost"),)).prompt
+    assert "bad text" in again.user
+    assert "- 'not' was lost" in again.user
+    assert again.user.startswith(first.user)
 
 
 def test_a_request_without_a_persona_is_refused():
     with pytest.raises(VariantError, match="lacks one of them"):
-        rewriter().prompt(wanted(draws=False), [])
+        next(rewriter().candidates(replace(wanted(), emotion=None)))
 
 
 @pytest.mark.parametrize("answer", ["```\nText.\n```", "=====\nText.\n=====", "\n\nText.\n\n"])
 def test_a_fence_or_rule_around_the_answer_is_taken_off(answer):
-    assert rewriter().read(answer, TASK.prompt) == "Text.\n"
+    assert written(answer).text == "Text.\n"
 
 
 def test_a_fence_that_the_original_has_stays():
     fenced = "```\nText.\n```"
-    assert rewriter().read(fenced, fenced) == fenced
+    assert written(fenced, fenced).text == fenced
 
 
 def test_the_version_follows_the_model_and_the_instruction():
@@ -88,13 +102,13 @@ def test_the_version_follows_the_model_and_the_instruction():
 )
 def test_a_line_that_announces_the_text_is_taken_off(preamble):
     answer = f"{preamble}\n\nI'm tired.\n\n{TASK.prompt}"
-    assert rewriter().read(answer, TASK.prompt) == f"I'm tired.\n\n{TASK.prompt}"
-    assert rewriter().read(answer, answer) == answer
+    assert written(answer).text == f"I'm tired.\n\n{TASK.prompt}"
+    assert written(answer, answer).text == answer
 
 
 def test_the_writers_own_first_line_stays():
     text = f"Here is my week so far: rain.\n\n{TASK.prompt}"
-    assert rewriter().read(text, TASK.prompt) == text
+    assert written(text).text == text
 
 
 @pytest.mark.parametrize(
@@ -107,4 +121,4 @@ def test_the_writers_own_first_line_stays():
     ],
 )
 def test_a_refusal_is_told_from_a_writer_who_cannot(text, refuses):
-    assert bool(rewriter().refusal(text, TASK.prompt)) is refuses
+    assert bool(written(text).findings) is refuses

@@ -12,6 +12,7 @@ from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._generate import Selection, generate, rewriter_named
 from pytest_promptse.variants._library import Library
 from pytest_promptse.variants._registry import create_rewriter
+from pytest_promptse.variants._rewriter import Rewriter, ask
 
 TASK = Task(
     id="t",
@@ -72,6 +73,22 @@ def test_control_conditions_that_speak_have_no_emotion(arm):
 def test_the_polite_arm_is_polite():
     polite = re.compile(r"please|kind|thank|grateful|appreciate|pardon|excuse|regards|hope|permission|leave|good day|hello|\bhi\b|wishes|favour|obliged|May I|Could I", re.IGNORECASE)  # fmt: skip  # noqa: E501
     assert all(polite.search(text) for text in texts("polite"))
+
+
+def test_what_a_hook_offers_must_be_a_rewriter():
+    with pytest.raises(VariantError, match="returned str, which is no rewriter; derive the class"):
+        create_rewriter("mine", backend=lambda _: None, library=Library.load(), offered="mine")
+
+
+def test_a_rewriter_that_asks_without_naming_a_model_is_refused():
+    class Secretive(Rewriter):
+        name, version = "secretive", "1"
+
+        def candidates(self, request):
+            yield (yield from ask(request.task.prompt))
+
+    with pytest.raises(VariantError, match="asks a model and names none"):
+        generate(TASK, rewriter=Secretive())
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from pytest_promptse.variants._coherence import repeats_an_opening
 from pytest_promptse.variants._distance import changed, words
 from pytest_promptse.variants._document import Document, read_document
 from pytest_promptse.variants._language import prompt_language
-from pytest_promptse.variants._rewriter import Draft
+from pytest_promptse.variants._rewriter import Draft, Rewriter
 from pytest_promptse.variants.rules import _layout
 from pytest_promptse.variants.rules._requests import RequestAct, find_request, put
 from pytest_promptse.variants.rules._sentences import (
@@ -60,7 +60,7 @@ _LONG_FEEL_WORDS, _PERSONA_WORDS, _LONG_PERSONA_WORDS = 14, 19, 30
 
 
 @dataclass(frozen=True, kw_only=True)
-class RulesRewriter:
+class RulesRewriter(Rewriter):
     """Write each task as a person with the given emotion and persona would.
 
     It works offline, without cost, and gives the same result on every machine. Each candidate
@@ -113,9 +113,9 @@ class RulesRewriter:
         return "rules" if self.control == "neutral" else ""
 
     @property
-    def waives(self) -> frozenset[str]:
-        """Names of rules that do not apply: none."""
-        return frozenset()
+    def draws_persona(self) -> bool:
+        """True if the draws are those of variants with an emotion and a persona."""
+        return self.has_persona or bool(self.stands_for)
 
     def candidates(self, request: RewriteRequest) -> Generator[Draft, object, None]:
         """Yield drafts with different random numbers until too many in a row have failed.
