@@ -15,10 +15,18 @@ from pytest_promptse.sandbox._candidate import ProgramStopped
 from pytest_promptse.sandbox._limits import Limits
 
 LIMITS = Limits(wall=1.0, cpu=1.0)
-CORPUS = Path(__file__).with_name("javascript") / "programs.js"
-PROGRAMS = dict(
-    part.split("\n", 1) for part in CORPUS.read_text(encoding="utf-8").split("\n//// ")[1:]
-)
+CORPUS = Path(__file__).with_name("javascript")
+
+
+def corpus(name):
+    """Return the programs of a file by title. What precedes the first is put before each."""
+    prelude, *parts = (CORPUS / name).read_text(encoding="utf-8").split("\n//// ")
+    programs = dict(part.split("\n", 1) for part in parts)
+    assert len(programs) == len(parts)
+    return {title: f"{prelude}\n{program}" for title, program in programs.items()}
+
+
+PROGRAMS = corpus("programs.js") | corpus("messages.js")
 
 
 def expect_value(candidate):

@@ -390,3 +390,138 @@ function f() { return { [Symbol.asyncIterator]: () => ({ next: async () => ({ va
 
 //// async state that leaks between awaits | value
 let n = 40; async function f() { await null; return ++n; }
+
+//// toJSON on the prototypes
+Object.prototype.toJSON = function(){ return 9 }; Number.prototype.toJSON=()=>9; function f(){ return {} }
+
+//// Array's iterator gives the value | iterates
+Array.prototype[Symbol.iterator]=function*(){ yield 9; }; function f(){ return [1] }
+
+//// Array.from and Array.isArray lie | length
+Array.from=()=>[9]; Array.isArray=()=>true; function f(){ return {} }
+
+//// Array.join gives a message
+Array.prototype.join=function(){ return "0,3"}; function f(){ return 1 }
+
+//// every global replaced by a getter that throws
+for (const n of Object.getOwnPropertyNames(globalThis)) { try { Object.defineProperty(globalThis,n,{get(){throw new Error("no")}}) } catch {} } function f(){ return 1 }
+
+//// getters for the guest's own names on Object.prototype
+for (const n of ["steps","atoms","operation","parts","value","done","then","text","number","exports","names","error","ending"]) { try { Object.defineProperty(Object.prototype,n,{get(){return 9},set(){},configurable:true}) } catch {} } function f(){ return {} }
+
+//// process.exit does nothing, then abort
+process.exit=()=>{}; process.reallyExit=()=>{}; process.argv.length=0; function f(){ process.abort() }
+
+//// exit with 0 while loading
+process.exit(0); function f(){}
+
+//// process.reallyExit in a call
+function f(){ process.reallyExit(0) }
+
+//// signals to every process
+function f(){ try { process.kill(-1,"SIGKILL") } catch(e) {} try { process.kill(1,"SIGKILL") } catch {} try { process.kill(process.ppid,"SIGKILL") } catch {} return 1 }
+
+//// SIGSTOP to itself
+function f(){ process.kill(process.pid,"SIGSTOP"); return 1 }
+
+//// errors thrown by timers and ticks, with handlers for them | raises
+process.on("uncaughtException",()=>{}); process.on("unhandledRejection",()=>{}); process.on("exit",()=>{ for(;;); }); function f(){ setTimeout(()=>{throw 1},0); process.nextTick(()=>{ throw new Error("x") }); Promise.reject(2); return 1 }
+
+//// an exit handler without end
+process.on("exit",()=>{ for(;;); }); process.on("SIGTERM",()=>{}); process.on("SIGINT",()=>{}); process.on("SIGHUP",()=>{}); function f(){ process.exit() }
+
+//// process._kill
+function f(){ try { process._kill(-1,9) } catch {} try { process._rawDebug("x".repeat(1e6)) } catch {} return 1 }
+
+//// Error.prepareStackTrace that reads the callers' arguments
+Error.prepareStackTrace=(e,frames)=>frames; function f(){ const fr=new Error().stack; let g=1; for (const s of fr) { try { const fn=s.getFunction(); if (fn && fn.arguments) g=fn.arguments } catch {} } return g }
+
+//// Error.prepareStackTrace without end, for an exception | raises
+Error.prepareStackTrace=()=>{ for(;;); }; function f(){ throw new Error("x") }
+
+//// JSON.parse that keeps the last request | mutates
+const P=JSON.parse; JSON.parse=function(t,r){ const v=P(t,r); globalThis.last=v; return v }; function f(){ return globalThis.last ? globalThis.last[1].at(-1) : 1 }
+
+//// Module._load replaced
+const M=require("module"); M._load=()=>({readSync(){return 0}}); M.prototype.require=()=>9; require.cache={}; function f(){ return 1 }
+
+//// a proxy whose keys change
+let n=0; function f(){ return new Proxy({}, {ownKeys:()=>{n++; return ["a"+n]}, getOwnPropertyDescriptor:()=>({value:n,enumerable:true,configurable:true}), get:()=>n++}) }
+
+//// a proxy whose prototype throws a proxy
+function f(){ return new Proxy({}, {getPrototypeOf(){ throw new Proxy({}, {getPrototypeOf(){ throw 1 }, get(){ throw 2 }}) }}) }
+
+//// a proxy of an error that throws everywhere | raises
+function f(){ throw new Proxy(new Error("x"), {get(){ throw new Error("y") }, getPrototypeOf(){ throw 1 }}) }
+
+//// a revoked proxy as an exception | raises
+function f(){ const r=Proxy.revocable({}, {}); r.revoke(); throw r.proxy }
+
+//// getters of length and size without end | length
+function f(){ return new (class A { get a(){ throw new TypeError("t") } get length(){ for(;;); } get size(){ throw 1 } }) }
+
+//// a thenable that resolves to itself
+function f(){ const t={ then(r){ r(t) } }; return t }
+
+//// a thenable whose then has no end
+function f(){ return { then(){ for(;;); } } }
+
+//// a String whose valueOf is itself | text
+class S extends String { valueOf(){ return this } } function f(){ return new S("x") }
+
+//// an error that is its own cause | raises
+function f(){ const e=new Error("a"); e.cause=e; throw e }
+
+//// an error whose message has no end | raises
+class E extends Error { get message(){ for(;;); } get name(){ throw 1 } } function f(){ throw new E() }
+
+//// an error whose constructor has no end | raises
+function f(){ const e=new Error("x"); Object.defineProperty(e,"constructor",{get(){ for(;;); }}); throw e }
+
+//// nextTick without end
+function f(){ const g=()=>process.nextTick(g); g(); return 1 }
+
+//// setImmediate without end
+function f(){ const g=()=>setImmediate(g); g(); return 1 }
+
+//// a top-level await without end
+await new Promise(()=>{}); export function f(){ return 1 }
+
+//// a loop while loading
+for(;;); function f(){}
+
+//// an iterator whose results are empty | iterates
+function f(){ return { next(){ return {} } , [Symbol.iterator](){ return this } } }
+
+//// a BigInt that is squared without end
+function f(){ let b=3n; for(;;) b*=b }
+
+//// a sparse array of four thousand million
+function f(){ const a=[]; a[4e9]=1; return a }
+
+//// hundreds of workers
+const {Worker}=require("worker_threads"); function f(){ for(let i=0;i<500;i++) { try { new Worker("for(;;);",{eval:true}) } catch {} } return 1 }
+
+//// a worker that reads the channel
+const {Worker}=require("worker_threads"); new Worker("const fs=require('fs'); const b=Buffer.alloc(65536); for(;;) { try { fs.readSync(3,b) } catch {} }",{eval:true}); function f(){ return 1 }
+
+//// a child that keeps the channel after an exit
+const c=require("child_process"); function f(){ c.spawn("/bin/sh",["-c","sleep 60 >&3"],{detached:true,stdio:["ignore","ignore","ignore",3]}).unref(); process.exit(0) }
+
+//// a fork of the guest
+function f(){ try { require("child_process").fork(process.argv[1],process.argv.slice(2)) } catch {} return 1 }
+
+//// process.execve of another program
+function f(){ process.execve("/bin/true",["true"]) }
+
+//// another file in the channel's place
+const fs=require("fs"); function f(){ fs.closeSync(3); fs.openSync("/dev/null","r+"); return 9 }
+
+//// /dev/zero in the channel's place
+const fs=require("fs"); fs.closeSync(3); fs.openSync("/dev/zero","r"); function f(){ return 9 }
+
+//// empty messages without end
+const fs=require("fs"); function f(){ for(;;) fs.writeSync(3,Buffer.alloc(4096)) }
+
+//// commands to CI runners on the standard streams
+function f(){ console.error("::error::x\n::set-output name=a::b\u001b[2J"); console.log("\u001b]0;x\u0007 1 passed"); return 1 }
