@@ -267,7 +267,7 @@ def test_a_rewriter_of_another_package_asks_a_model_as_the_run_asks_its_own(
 
 def test_the_requests_of_a_rewriter_end_at_the_number_that_it_names(run, server, weather):
     server.behaviour.answer = lambda body, _: (
-        "Never mind." if speaks_of_the_weather(body) else RIGHT
+        "Log every call." if speaks_of_the_weather(body) else RIGHT
     )
     dry = run(*weather, "--promptse-dry-run")
     assert any("openai:writer" in line and "at most 9 " in line for line in dry.outlines)
