@@ -63,32 +63,37 @@ def _compare(chosen: argparse.Namespace) -> int:
     families = _pairs(chosen.family, "--family", str)
     sizes = _pairs(chosen.size, "--size", _billions)
 
-    from pytest_promptse.compare import _page, _table_files, _terminal  # noqa: PLC0415 - `--help` is quick
+    from pytest_promptse.compare import _page  # noqa: PLC0415 - `--help` is quick
     from pytest_promptse.compare._psychometrics import psychometric_sections  # noqa: PLC0415
     from pytest_promptse.compare._sections import sections_of  # noqa: PLC0415
     from pytest_promptse.compare._study import study_of  # noqa: PLC0415
+    from pytest_promptse.reports._table_files import write_tables  # noqa: PLC0415
+    from pytest_promptse.reports.terminal._sections import render_sections  # noqa: PLC0415
 
     if chosen.html is not None:
         _page.check_installed()
     runs = _runs(chosen.records)
-    width, colours = shutil.get_terminal_size().columns, sys.stdout.isatty()
     # Without stability suites, the records have no common tasks to compare.
     alone = () if any(run.record.suites for run in runs) else psychometric_sections(runs)
-    if alone:
-        title, sections = "Psychometric suites", list(alone)
-        text = _terminal.render_sections(sections, title=title, width=width, colours=colours)
-        sys.stdout.write(text + "\n")
-        if chosen.html is not None:
+    study = None if alone else study_of(runs, families=families, sizes=sizes)
+    sections = list(alone) if study is None else sections_of(study)
+    title = "Psychometric suites" if study is None else study.title
+    text = render_sections(
+        sections,
+        title=title,
+        notes=() if study is None else study.subset.notes,
+        width=shutil.get_terminal_size().columns,
+        colours=sys.stdout.isatty(),
+    )
+    sys.stdout.write(text + "\n")
+    if chosen.html is not None:
+        if study is None:
             _page.write_sections(sections, chosen.html, title=title)
-    else:
-        study = study_of(runs, families=families, sizes=sizes)
-        sections = sections_of(study)
-        sys.stdout.write(_terminal.render(study, width=width, colours=colours) + "\n")
-        if chosen.html is not None:
+        else:
             _page.write(study, chosen.html)
     for form, folder in (("csv", chosen.csv), ("latex", chosen.latex)):
         if folder is not None:
-            _table_files.write_tables(sections, folder, form=form)
+            write_tables(sections, folder, form=form)
     return 0
 
 

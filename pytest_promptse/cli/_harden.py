@@ -74,11 +74,12 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def _harden(chosen: argparse.Namespace) -> int:
     from pytest_promptse.cli._extensions import hooks  # noqa: PLC0415 - `--help` is quick
-    from pytest_promptse.compare import _page, _terminal  # noqa: PLC0415
+    from pytest_promptse.compare import _page  # noqa: PLC0415
     from pytest_promptse.harden._candidates import load_candidates  # noqa: PLC0415
     from pytest_promptse.harden._pytest_runs import PytestRuns  # noqa: PLC0415
     from pytest_promptse.harden._report import in_words, paste_lines, sections_of  # noqa: PLC0415
     from pytest_promptse.harden._search import UNTOUCHED, harden  # noqa: PLC0415
+    from pytest_promptse.reports.terminal._sections import render_sections  # noqa: PLC0415
 
     if chosen.html is not None:
         _page.check_installed()
@@ -112,7 +113,7 @@ def _harden(chosen: argparse.Namespace) -> int:
     sections = sections_of(hardening, runs.records, candidates, lines=lines)
     title = in_words(hardening)
     cost = f", cost {runs.cost:.4g}" if runs.cost is not None else ""
-    text = _terminal.render_sections(
+    text = render_sections(
         sections,
         title=title,
         notes=[f"{runs.requests} requests{cost}, besides what was in the store"],

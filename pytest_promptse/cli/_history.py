@@ -45,10 +45,12 @@ def add_parser(subparsers: Subparsers) -> None:
 
 
 def _history(chosen: argparse.Namespace) -> int:
-    from pytest_promptse.compare import _page, _table_files, _terminal  # noqa: PLC0415 - `--help` is quick
+    from pytest_promptse.compare import _page  # noqa: PLC0415 - `--help` is quick
     from pytest_promptse.compare._courses import ALPHA, courses_of, sections_of  # noqa: PLC0415
     from pytest_promptse.compare._history import read_history  # noqa: PLC0415
     from pytest_promptse.errors import RecordError  # noqa: PLC0415
+    from pytest_promptse.reports._table_files import write_tables  # noqa: PLC0415
+    from pytest_promptse.reports.terminal._sections import render_sections  # noqa: PLC0415
 
     if chosen.html is not None:
         _page.check_installed()
@@ -58,7 +60,7 @@ def _history(chosen: argparse.Namespace) -> int:
         raise RecordError(f"history: no suite's id starts with {chosen.test!r}; give its start")
     sections = sections_of(courses)
     title = f"{len(runs)} run{'' if len(runs) == 1 else 's'}"
-    text = _terminal.render_sections(
+    text = render_sections(
         sections,
         title=title,
         notes=[
@@ -71,7 +73,7 @@ def _history(chosen: argparse.Namespace) -> int:
     if chosen.html is not None:
         _page.write_sections(sections, chosen.html, title=title, figures=_figures(courses))
     if chosen.csv is not None:
-        _table_files.write_tables(sections, chosen.csv, form="csv")
+        write_tables(sections, chosen.csv, form="csv")
     if chosen.json is not None:
         _write_json(courses, chosen.json)
     return 1 if any(course.has_got_worse for course in courses) else 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from pytest_promptse.compare._history import SuiteEntry  # noqa: TC001 - msgspec reads it
-from pytest_promptse.compare._table import Column, Section, table_of, text
+from pytest_promptse.record._sections import Column, Section, table_of, text
 from pytest_promptse.reports._formatting import short
 from pytest_promptse.scoring._change_points import change_points
 
@@ -192,7 +192,7 @@ def _section(number: int, course: Course) -> Section:
         brief=_RUNS_SHOWN,
     )
     lead = f"{counted}: {'; '.join(lines) if lines else 'no change beyond chance'}."
-    return Section(name=f"course-{number}", title=course.title, lead=lead, tables=(table,))
+    return Section(name=f"course-{number}", title=course.title, lead=lead, blocks=(table,))
 
 
 def _in_words(change: CourseChange, course: Course) -> str:

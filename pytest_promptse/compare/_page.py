@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.compare._sections import sections_of
-from pytest_promptse.compare._table import sort_value, written
 from pytest_promptse.record._files import write_chunks
 from pytest_promptse.reports.html import _standalone_page
 
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.compare._figures import Plot
     from pytest_promptse.compare._study import Study
-    from pytest_promptse.compare._table import Section
+    from pytest_promptse.record._sections import Section
 
 _FOLDER = Path(__file__).with_name("page")
 
@@ -96,6 +95,5 @@ def _rendered(**values: Any) -> str:
     return _standalone_page.rendered(
         _FOLDER / "compare.html.j2",
         [_standalone_page.FOLDER / "sort.js", _FOLDER / "compare.js"],
-        filters={"written": written, "sort_value": sort_value},
         **values,
     )

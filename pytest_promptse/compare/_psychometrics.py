@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from pytest_promptse.compare._table import Column, Section, Table, text
+from pytest_promptse.record._sections import Column, Section, Table, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pytest_promptse.compare._entry import NamedRecord
-    from pytest_promptse.compare._table import Cell
     from pytest_promptse.record._psychometrics import (
         ChangeRecord,
         CsiRecord,
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
         ManipulationRecord,
         PsychometricsRecord,
     )
+    from pytest_promptse.record._sections import Cell
 
 __all__ = ["psychometric_sections"]
 
@@ -98,7 +98,7 @@ def _manipulation_section(runs: Sequence[NamedRecord]) -> Section:
                 else f"its correlation with AUC-E needs {_FEWEST_MODELS} models that have both."
             )
         ),
-        tables=(Table(name="manipulation", title="By model", columns=columns, rows=tuple(rows)),),
+        blocks=(Table(name="manipulation", title="By model", columns=columns, rows=tuple(rows)),),
     )
 
 
@@ -219,7 +219,7 @@ def _csi_section(found: Sequence[_Named]) -> Section:
             "Shares of words that go with the positive and the negative anchor in all runs, with "
             "intervals over batches. Big Five is the consistency of a questionnaire for comparison."
         ),
-        tables=(
+        blocks=(
             Table(name="csi", title="Scores", columns=score_columns, rows=tuple(scores)),
             Table(
                 name="csi_reliability",
@@ -248,7 +248,7 @@ def _emotionbench_section(found: Sequence[_Named]) -> Section:
             "Change of PANAS totals from the default to the evoked measure. Human changes are "
             "those of the 1,266 subjects of Huang et al., in other situations of the same factors."
         ),
-        tables=(emotions, factors, _alignment_table(changes)),
+        blocks=(emotions, factors, _alignment_table(changes)),
     )
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_promptse.compare._leaderboard import QUADRANTS
-from pytest_promptse.compare._table import Column, Section, Table, filled, table_of, text
+from pytest_promptse.record._sections import Column, Section, Table, filled, table_of, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pytest_promptse.compare._leaderboard import LeaderboardRow
     from pytest_promptse.compare._study import Study
-    from pytest_promptse.compare._table import Cell
     from pytest_promptse.record._schema import EstimateRecord
+    from pytest_promptse.record._sections import Cell
     from pytest_promptse.scoring._association import Correlation
 
 _CHANGES_SHOWN = 8
@@ -77,7 +77,7 @@ def leaderboard(study: Study) -> Section:
         "on which variants have no effect."
     )
     table = Table(name="leaderboard", title="Leaderboard", columns=columns, rows=tuple(rows))
-    return Section(name="leaderboard", title="Leaderboard", lead=lead, tables=(table,))
+    return Section(name="leaderboard", title="Leaderboard", lead=lead, blocks=(table,))
 
 
 def quadrants(study: Study) -> Section:
@@ -94,13 +94,13 @@ def quadrants(study: Study) -> Section:
     table = Table(name="quadrants", title="Quadrants", columns=columns, rows=tuple(rows))
     if study.cut is None:
         missing = ("quadrants need models with an AUC-E",)
-        return Section(name="quadrants", title="Quadrants", lead="", tables=(), missing=missing)
+        return Section(name="quadrants", title="Quadrants", missing=missing)
     lead = (
         f"Cut at the medians of these models: pass@1 {study.cut.pass_at_1:.3f} and AUC-E "
         f"{study.cut.auc_e:.3f}. A model is undecided if one of its 95 % intervals contains the "
         "median."
     )
-    return Section(name="quadrants", title="Quadrants", lead=lead, tables=(table,))
+    return Section(name="quadrants", title="Quadrants", lead=lead, blocks=(table,))
 
 
 def against_first(study: Study) -> Section:
@@ -144,7 +144,7 @@ def against_first(study: Study) -> Section:
         "Benjamini and Hochberg. Tasks come with the largest change first."
     )
     return Section(
-        name="changes", title=f"Changes against {first}", lead=lead, tables=filled((gaps, changes))
+        name="changes", title=f"Changes against {first}", lead=lead, blocks=filled((gaps, changes))
     )
 
 
@@ -163,7 +163,7 @@ def performance(study: Study) -> Section:
         name="rq1",
         title="RQ1: performance and stability",
         lead=lead,
-        tables=filled((table,)),
+        blocks=filled((table,)),
         missing=study.trade_off.missing,
     )
 
@@ -275,7 +275,7 @@ def distance(study: Study) -> Section:
         name="rq2",
         title="RQ2: distance, size and family",
         lead=lead,
-        tables=filled((groups, tests, pairs, cells)),
+        blocks=filled((groups, tests, pairs, cells)),
         missing=found.missing,
     )
 
@@ -314,7 +314,7 @@ def light(study: Study) -> Section:
         name="rq3",
         title="RQ3: PromptSELight against PromptSE",
         lead="Does the score that needs no log-probabilities stand for the one that does?",
-        tables=filled((agreements, _correlations("rq3_correlations", rows), drifts)),
+        blocks=filled((agreements, _correlations("rq3_correlations", rows), drifts)),
         missing=found.missing,
     )
 
@@ -330,7 +330,7 @@ def emotion(study: Study) -> Section:
             "valence, arousal and their product to length, edit magnitude, term density and "
             "distance, with errors clustered on tasks."
         ),
-        tables=filled(
+        blocks=filled(
             (
                 _emotion_groups(study, "quadrant"),
                 _emotion_groups(study, "emotion"),
@@ -455,7 +455,7 @@ def length_control(study: Study) -> Section:
         rows=tuple(rows),
         brief=_LOSSES_SHOWN,
     )
-    return Section(name="length-control", title="Length control", lead=lead, tables=(table,))
+    return Section(name="length-control", title="Length control", lead=lead, blocks=(table,))
 
 
 _SECTIONS = (leaderboard, quadrants, against_first, performance, distance, light, emotion)

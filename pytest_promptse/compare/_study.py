@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_promptse.compare._entry import NamedRecord
     from pytest_promptse.compare._leaderboard import Cut, LeaderboardRow, TaskChange
     from pytest_promptse.compare._questions import Moderation, Screening, TradeOff
-    from pytest_promptse.compare._table import Section
+    from pytest_promptse.record._sections import Section
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +40,12 @@ class Study:
     screening: Screening
     emotions: EmotionAnalysis
     psychometrics: tuple[Section, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The numbers of models and of records."""
+        records = len({id(entry.source.record) for entry in self.subset.entries})
+        return self.subset.title + (f", from {records} records" if records > 1 else "")
 
 
 def study_of(

@@ -8,17 +8,17 @@ from collections import defaultdict
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from pytest_promptse.compare._table import Column, Section, Table, table_of, text
 from pytest_promptse.harden._search import LARGEST_LOSS, UNTOUCHED
+from pytest_promptse.record._sections import Column, Listing, Section, Table, table_of, text
 from pytest_promptse.reports._formatting import cause_words, signed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pytest_promptse.compare._table import Cell
     from pytest_promptse.harden._candidates import TemplateCandidate
     from pytest_promptse.harden._search import Hardening
     from pytest_promptse.record._schema import RankedRecord, Record, TaskRecord
+    from pytest_promptse.record._sections import Cell
     from pytest_promptse.scoring._paired_gain import Gain
 
 
@@ -66,7 +66,7 @@ def sections_of(
         The lines to paste.
     """
     lead = ". ".join(diagnosis(records[0], hardening)) + "."
-    sections = [Section(name="diagnosis", title="Diagnosis", lead=lead, tables=())]
+    sections = [Section(name="diagnosis", title="Diagnosis", lead=lead)]
     if hardening.rounds:
         sections.append(_front(hardening, records[1], candidates))
     winner, searched, confirmed = hardening.winner, hardening.searched, hardening.confirmed
@@ -85,7 +85,7 @@ def sections_of(
             lead="The search overstates the gain of its winner. The confirmation has variants and "
             "completions that the search never saw, and its interval covers others of the same "
             f"tasks. The original may lose at most {LARGEST_LOSS:g}.",
-            tables=(
+            blocks=(
                 table_of(
                     "gain",
                     "Gain of the pass rate",
@@ -114,8 +114,7 @@ def sections_of(
             name="template",
             title="The template",
             lead=candidates[winner].idea,
-            tables=(),
-            listing="\n".join(diff),
+            blocks=(Listing(title="", text="\n".join(diff)),),
         )
     )
     if lines:
@@ -123,9 +122,7 @@ def sections_of(
             Section(
                 name="paste",
                 title="Lines to paste",
-                lead="",
-                tables=(),
-                listing="\n".join(lines),
+                blocks=(Listing(title="", text="\n".join(lines)),),
             )
         )
     return sections
@@ -167,7 +164,7 @@ def _trade(record: Record, winner: str) -> Section:
         name="trade",
         title="Stability, pass rate and cost of both, in the confirmation",
         lead="The intervals cover other tasks like these, or other runs if there is one task.",
-        tables=(Table(name="trade", title="Before and after", columns=columns, rows=tuple(rows)),),
+        blocks=(Table(name="trade", title="Before and after", columns=columns, rows=tuple(rows)),),
     )
 
 
@@ -212,7 +209,7 @@ def _front(
         name="front",
         title="Stability, pass rate and cost",
         lead="◆ no other template is at least as good in all three and better in one.",
-        tables=(table, ideas),
+        blocks=(table, ideas),
     )
 
 
@@ -226,7 +223,7 @@ def _before_and_after(record: Record, winner: str) -> Section:
         name="before-and-after",
         title="Before and after, in the confirmation",
         lead="",
-        tables=(
+        blocks=(
             Table(
                 name="levels",
                 title="Pass rate by distance",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_promptse.record._schema import PromptRecord, Record, SuiteRecord, TaskRecord
+    from pytest_promptse.record._sections import Column, Table
 
 Level = Literal["suites", "tasks", "variants", "controls", "samples"]
 Library = Literal["pandas", "polars"]
@@ -134,6 +135,26 @@ def write_csv(record: Record, path: Path) -> None:
                     )
     except OSError as error:
         raise RecordError(f"report csv:{path}: {error.strerror or error}") from None
+
+
+def table_rows(table: Table) -> Iterator[Row]:
+    """Yield the rows of a table with unrounded figures. An interval has a column for each limit."""
+    for row in table.rows:
+        cells: Row = {}
+        for column, cell in zip(table.columns, row, strict=True):
+            names = cell_names(column)
+            if len(names) == 1:
+                cells[names[0]] = None if isinstance(cell, tuple) else cell
+            else:
+                cells |= zip(names, cell if isinstance(cell, tuple) else (None, None), strict=True)
+        yield cells
+
+
+def cell_names(column: Column) -> tuple[str, ...]:
+    """Return the names of a column in files: its key, or two names for an interval."""
+    if column.kind.endswith("interval"):
+        return f"{column.key}_low", f"{column.key}_high"
+    return (column.key,)
 
 
 def csv_text(text: str) -> str:

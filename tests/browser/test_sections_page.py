@@ -10,7 +10,7 @@ from pytest_promptse.cli._main import main
 from pytest_promptse.compare import _page
 from pytest_promptse.compare._baseline import FOLDER
 from pytest_promptse.compare._history import append
-from pytest_promptse.compare._table import Section
+from pytest_promptse.record._sections import Listing, Section
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def listing(tmp_path_factory):
     """A page with a diff whose lines are longer than a small screen."""
     path = tmp_path_factory.mktemp("listing") / "page.html"
     diff = "+++ hardened/x.j2\n+<script>window.owned = 1</script> " + "word " * 80
-    section = Section(name="template", title="The template", lead="", tables=(), listing=diff)
+    section = Section(name="template", title="The template", blocks=(Listing(title="", text=diff),))
     _page.write_sections([section], path, title="x is confirmed")
     return path
 

@@ -4,10 +4,12 @@ import pytest
 from msgspec.structs import replace
 from record_builders import falling, flat, make_record, make_run, make_suite, make_task
 
-from pytest_promptse.compare import _page, _terminal
+from pytest_promptse.compare import _page
 from pytest_promptse.compare._entry import NamedRecord, family_of, size_of
+from pytest_promptse.compare._sections import sections_of
 from pytest_promptse.compare._study import study_of
 from pytest_promptse.errors import RecordError
+from pytest_promptse.reports.terminal._sections import render_sections
 
 # Elasticities 1, 0.5 and 0 in the first task and 1 everywhere in the second: AUC-E
 # (1 + 4 * 0.5 + 0) / 6 = 0.5 and 1, together 0.75.
@@ -210,7 +212,7 @@ def test_models_that_share_no_variant_of_a_task_still_have_their_pass_rates():
         assert (row.pass_at_1, row.auc_e, row.sensitivity) == (1.0, None, None)
         assert row.quadrant is None
     assert study.cut is None
-    assert "Quadrants" in _terminal.render(study, width=80, colours=False)
+    assert "Quadrants" in render_sections(sections_of(study), title="", width=80, colours=False)
     assert "quadrants need models with an AUC-E" in _page.render(study)
 
 

@@ -6,11 +6,11 @@ import pytest
 from msgspec.structs import replace
 from record_builders import make_record, make_suite, make_task
 
-from pytest_promptse.compare._table import written
 from pytest_promptse.harden._candidates import load_candidates
 from pytest_promptse.harden._report import diagnosis, in_words, paste_lines, sections_of
 from pytest_promptse.harden._search import UNTOUCHED, Hardening, PairedGains
 from pytest_promptse.record._ranking import rank_templates
+from pytest_promptse.reports._cells import written
 from pytest_promptse.scoring._paired_gain import Gain
 
 
@@ -77,9 +77,9 @@ def test_search_and_confirmation_stand_beside_each_other(sections):
 
 
 def test_the_template_is_shown_as_a_difference_from_the_prompt(sections):
-    assert "+++ hardened/system.j2" in sections["template"].listing
+    assert "+++ hardened/system.j2" in sections["template"].blocks[0].text
     assert "pytest --promptse-model m --promptse-template hardened/system.j2 'a b.py'" in (
-        sections["paste"].listing
+        sections["paste"].blocks[0].text
     )
 
 

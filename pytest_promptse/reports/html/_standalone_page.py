@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.errors import SettingsError
+from pytest_promptse.reports._cells import sort_value, written
 from pytest_promptse.reports._formatting import (
     cause_words,
     exact,
@@ -23,7 +24,7 @@ from pytest_promptse.reports._formatting import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
 FOLDER = Path(__file__).with_name("page")
 MARKS = "●■◆▲▼✚✖★"
@@ -63,19 +64,17 @@ def check_installed(what: str) -> None:
 def rendered(
     template: Path,
     scripts: Sequence[Path],
-    *,
-    filters: Mapping[str, Callable[..., Any]] | None = None,
     **values: Any,
 ) -> str:
     """Render `template` with `values`.
 
     The template also gets ``style`` (the common style sheet), ``script`` (all of `scripts`) and
-    ``script_hash``. `filters` are added to the common filters.
+    ``script_hash``.
     """
     import jinja2  # noqa: PLC0415 - of an extra
 
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(template.parent),
+        loader=jinja2.FileSystemLoader([template.parent, FOLDER]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -92,7 +91,9 @@ def rendered(
         "count": lambda n: f"{n:,}",
         "drawn": Verbatim,
         "share": lambda part, whole: f"{100 * part / whole:.1f} %" if whole else "·",
-        **(filters or {}),
+        "written": written,
+        "sort_value": sort_value,
+        "kind": lambda block: type(block).__name__,
     }
     script = "\n".join(path.read_text("utf-8") for path in scripts)
     return environment.get_template(template.name).render(

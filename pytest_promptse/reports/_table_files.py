@@ -6,16 +6,16 @@ import csv
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from pytest_promptse.compare._table import written
 from pytest_promptse.errors import RecordError
-from pytest_promptse.record._tables import csv_text
+from pytest_promptse.record._tables import cell_names, csv_text, table_rows
+from pytest_promptse.reports._cells import written
 from pytest_promptse.reports._latex import tabular
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from pytest_promptse.compare._table import Cell, Column, Section, Table
+    from pytest_promptse.record._sections import Section, Table
 
 
 def write_tables(sections: Sequence[Section], folder: Path, *, form: str) -> None:
@@ -48,11 +48,14 @@ def write_tables(sections: Sequence[Section], folder: Path, *, form: str) -> Non
 
 def _csv(table: Table) -> str:
     text = StringIO(newline="")
-    csv.writer(text).writerows(lines(table))
+    writer = csv.writer(text)
+    writer.writerow([name for column in table.columns for name in cell_names(column)])
+    for row in table_rows(table):
+        writer.writerow([csv_text(c) if isinstance(c, str) else c for c in row.values()])
     return text.getvalue()
 
 
-def _latex(table: Table) -> str:
+def latex(table: Table) -> str:
     """Return the columns that the terminal shows, with all rows."""
     shown = [number for number, column in enumerate(table.columns) if column.brief]
     kinds = [table.columns[number].kind for number in shown]
@@ -69,35 +72,5 @@ def _latex(table: Table) -> str:
 
 _FORMS: Mapping[str, tuple[str, Callable[[Table], str]]] = {
     "csv": ("csv", _csv),
-    "latex": ("tex", _latex),
+    "latex": ("tex", latex),
 }
-
-
-def lines(table: Table) -> Iterator[list[str]]:
-    """Yield the header and the rows of a table.
-
-    Figures are unrounded, and cells with None are empty.
-    """
-    yield [name for column in table.columns for name in _names(column)]
-    for row in table.rows:
-        yield [
-            part
-            for column, cell in zip(table.columns, row, strict=True)
-            for part in _parts(column, cell)
-        ]
-
-
-def _names(column: Column) -> tuple[str, ...]:
-    if column.kind.endswith("interval"):
-        return (f"{column.key}_low", f"{column.key}_high")
-    return (column.key,)
-
-
-def _parts(column: Column, cell: Cell) -> tuple[str, ...]:
-    if isinstance(cell, tuple):
-        return tuple(repr(float(end)) for end in cell)
-    if cell is None:
-        return ("",) * len(_names(column))
-    if isinstance(cell, str):
-        return (csv_text(cell),)
-    return (str(cell) if isinstance(cell, int) else repr(float(cell)),)

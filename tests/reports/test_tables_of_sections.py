@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_promptse.compare._table import Column, filled, sort_value, table_of, text, written
+from pytest_promptse.record._sections import Column, filled, table_of, text
+from pytest_promptse.reports._cells import sort_value, written
 from pytest_promptse.reports._formatting import DASH, MINUS
 
 
