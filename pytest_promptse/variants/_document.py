@@ -150,6 +150,27 @@ _CODE = re.compile(
     r"|.*\"\"\")\s*$"
 )
 _COMMENT = re.compile(r"\s*(?:#\s|//|--\s|/\*|\*/|\*\s)")
+# Lines of source code in languages other than Python that could not stand in prose with it.
+_SOURCE = re.compile(
+    r"\s*(?:#!.*|#\s*(?:include|define|if|ifdef|ifndef|endif|pragma)\b.*|#!?\[.*\]|#|<\?php"
+    r"|import\s*\(|(?:declare|namespace|template|use|typedef)\b.*[;>]|set\s+-.*|def\s.*|end"
+    r"|(?:pub\s+)?(?:struct|enum|impl|trait|mod)\b.*[{};]"
+    r"|(?:class|module)\s+[A-Z]\w*(?:\s*<\s*[\w:]+)?|function\s+\w+.*|[\w-]+\s*\(\)\s*\{?"
+    r"|(?:SELECT|FROM|WHERE))\s*$"
+)
+_SQL = re.compile(r"^\s*(?:SELECT|CREATE|WITH|INSERT|UPDATE|ALTER)\b", re.MULTILINE)
+# The first sign that occurs is that of the language.
+_COMMENT_SIGNS = (
+    ("//", re.compile(r"\A\s*(?:<\?php|#!.*\bnode\b)")),
+    ("#", re.compile(r"\A\s*#!")),
+    ("--", _SQL),
+    ("//", re.compile(r"^\s*(?://|/\*)", re.MULTILINE)),
+    ("--", re.compile(r"^\s*-- ", re.MULTILINE)),
+    ("#", re.compile(r"^\s*#(?:\s|$)(?!\s*(?:include|define|if|pragma))", re.MULTILINE)),
+    ("#", re.compile(r"\A\s*(?:async\s+)?def\s")),
+    ("//", re.compile(r"[;{]\s*$", re.MULTILINE)),
+    ("#", re.compile(r"\A\s*(?:class|module|import|from|@)")),
+)
 _CONTEXT = re.compile(
     r"(?:we|our|i|i'm|i've|my|you are|you're|background|context)\b|(?:我们|我|你是|您是|背景)",
     re.IGNORECASE,
@@ -351,8 +372,8 @@ def read_document(prompt: str, entry_point: str = "") -> Document:
         return Document(
             text=prompt,
             spans=(Span("code", 0, len(prompt)),),
-            head=0,
-            body=0,
+            head=_above_code(prompt),
+            body=_above_code(prompt),
             tail=None,
             comment=comment,
         )
@@ -395,8 +416,13 @@ def _stub_spans(prompt: str, docstring: Docstring | None) -> Iterator[Span]:
 
 
 def _above_code(prompt: str) -> int:
-    """Return where comments may start: after blank lines, a shebang and an encoding line."""
-    found = re.match(r"(?:[ \t]*\r?\n)*(?:#!.*\n)?(?:#.*coding[:=].*\n)?", prompt)
+    """Return where comments may start.
+
+    That is after blank lines, a shebang, an encoding line and the opening tag of PHP.
+    """
+    found = re.match(
+        r"(?:[ \t]*\r?\n)*(?:#!.*\n)?(?:#.*coding[:=].*\n)?(?:<\?php[ \t]*\r?\n)?", prompt
+    )
     return found.end() if found else 0
 
 
@@ -433,17 +459,17 @@ def _offset(text: str, line: int, column: int) -> int:
 def _comment_of(prompt: str) -> str:
     """Return the comment sign of source code that is not a Python stub. Empty for prose."""
     lines = [line for line in prompt.splitlines() if line.strip()]
-    if not lines or not _is_code_line(lines[0]) or any(map(_FENCE.match, lines)):
+    if not lines or any(map(_FENCE.match, lines)):
         return ""
-    for before, line in pairwise(lines):
-        if not (_is_code_line(line) or (line[0].isspace() and not _ITEM.match(before))):
+    is_in_comment = False
+    for before, line in pairwise(["", *lines]):
+        continues = line[0].isspace() and before and not _ITEM.match(before)
+        if not (is_in_comment or continues or _is_code_line(line) or _SOURCE.match(line)):
             return ""
+        opening, closing = line.rfind("/*"), line.rfind("*/")
+        is_in_comment = opening > closing or (is_in_comment and closing < 0)
     text = "\n".join(lines)
-    if re.search(r"^\s*(?:SELECT|CREATE|WITH|INSERT|UPDATE|ALTER)\b|^\s*-- ", text, re.MULTILINE):
-        return "--"
-    if re.search(r"[;{]\s*$|^\s*//|^\s*/\*", text, re.MULTILINE):
-        return "//"
-    return "#" if re.match(r"\s*(?:async\s+def|def|class|import|from|@|#)", text) else ""
+    return next((sign for sign, pattern in _COMMENT_SIGNS if pattern.search(text)), "")
 
 
 def _is_code_line(line: str) -> bool:
