@@ -31,9 +31,8 @@ class PromptGroup:
 
     Attributes
     ----------
-    passes
-        Shape (..., K): numbers of samples that passed. Resampled outcomes have further axes in
-        front, and their numbers need not be whole.
+    rates
+        Shape (..., K): pass rates, in [0, 1]. Resampled outcomes have further axes in front.
     n
         Shape (K,): numbers of samples, each >= 1.
     scores
@@ -41,14 +40,14 @@ class PromptGroup:
         rate in mode ``light``.
     """
 
-    passes: npt.NDArray[np.float64]
+    rates: npt.NDArray[np.float64]
     n: npt.NDArray[np.int64]
     scores: npt.NDArray[np.float64]
 
     @property
-    def rates(self) -> npt.NDArray[np.float64]:
-        """Shape (..., K): the pass rates, in [0, 1]."""
-        return self.passes / self.n
+    def passes(self) -> npt.NDArray[np.float64]:
+        """Shape (..., K): numbers of samples that passed. Resampled ones need not be whole."""
+        return self.rates * self.n
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +59,7 @@ class TaskOutcomes:
     original
         The original prompt, a group of one.
     variants
-        The variants of all distances together, K >= 1.
+        The variants of all distances together.
     by_distance
         The variants of each measured distance.
     worst_of
@@ -101,6 +100,8 @@ class Metric:
     threshold_help
         One line for ``--help`` about the option that sets the threshold, or None if there is no
         gate. The option is called ``min_`` or ``max_`` and the name.
+    needs_variants
+        False if the figure is one of the original alone.
     is_unbiased
         True if the expected figure does not depend on the number of samples. Any other figure is
         not compared between runs with different numbers of samples.
@@ -134,6 +135,7 @@ class Metric:
     bounds: tuple[float, float] = (0.0, 1.0)
     unit: Unit = "share"
     threshold_help: str | None = None
+    needs_variants: bool = True
     is_unbiased: bool = False
     may_stop_early: bool = False
     is_compared: bool = True
@@ -192,6 +194,8 @@ METRICS: dict[str, Metric] = {
         Metric(
             name="pass_at_1",
             label="pass@1",
+            figure=lambda task: task.original.rates[..., 0],
+            needs_variants=False,
             is_unbiased=True,
             always_shown=True,
         ),
@@ -224,6 +228,7 @@ METRICS: dict[str, Metric] = {
             label="squared sensitivity",
             short_label="squared",
             direction="at most",
+            bounds=(-1.0, 1.0),
             unit="difference",
             threshold_help="maximum unbiased squared sensitivity of a suite; comparable between "
             "numbers of samples",
@@ -241,6 +246,7 @@ METRICS: dict[str, Metric] = {
             label="shortfall of the worst tenth",
             short_label="shortfall",
             direction="at most",
+            bounds=(-1.0, 1.0),
             unit="difference",
             threshold_help="maximum one-sided drop of the worst tenth of the tasks of a suite",
             is_compared=False,

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from pytest_promptse.config._metrics import metric_label
+from pytest_promptse.config._metrics import METRICS, Metric, metric_label
+from pytest_promptse.record._schema import MetricRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -186,6 +187,24 @@ def left_out_without_cue(subgroups: Iterable[SubgroupRecord]) -> str | None:
         return None
     shares = (f"{trait} {n} of {n + counted[trait]}" for trait, n in left_out.items() if n)
     return f"variants without a cue are left out: {', '.join(shares)}"
+
+
+def describe_metric(metric: Metric) -> MetricRecord:
+    """Return what a record says about a metric."""
+    return MetricRecord(
+        label=metric.label,
+        short_label=metric.short_label or metric.label,
+        direction=metric.direction,
+        unit=metric.unit,
+        option=metric.option,
+    )
+
+
+def metric_in(record: Record, name: str) -> MetricRecord:
+    """Return what a record says about a metric, or else what this installation knows about it."""
+    if name in record.metrics:
+        return record.metrics[name]
+    return describe_metric(METRICS.get(name) or Metric(name=name, label=name))
 
 
 def stopped_early(suite: SuiteRecord) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from pytest_promptse.errors import RecordError
 from pytest_promptse.record._psychometrics import PsychometricsRecord  # noqa: TC001 - msgspec reads it
@@ -132,12 +133,28 @@ class EstimateRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     ``ci95`` is the resampled interval. It covers other tasks that are like the measured ones.
     ``exact`` also covers tasks that are not, since it counts unmeasured tasks as the worst
-    possible.
+    possible. ``note`` adds to the name of the figure, such as ``worst of 5``.
     """
 
     value: float | None
-    ci95: Interval | None
-    exact: Interval | None
+    ci95: Interval | None = None
+    exact: Interval | None = None
+    note: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class MetricRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What reports say about a metric, also where the plugin that adds it is not installed.
+
+    ``label`` is its name in messages and tables, ``short_label`` in narrow columns. ``direction``
+    is ``at least`` if larger values are better. ``unit`` says how values are written. ``option`` is
+    the setting with its threshold, or None without a gate.
+    """
+
+    label: str
+    short_label: str
+    direction: Literal["at least", "at most"]
+    unit: Literal["share", "difference", "ratio"]
+    option: str | None
 
 
 class ControlLevelRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -200,12 +217,14 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     suite was sampled in rounds and ended. ``line`` is the first line of the suite in the file that
     ``id`` starts with. ``template_sha256`` identifies the template in ``Record.templates``.
 
+    ``estimates`` has the measured figures by the names in ``Record.metrics``. Five of its values
+    are repeated for readers who want no more: ``pass_at_1``, ``auc_e`` with its ``ci95``,
+    ``excess`` and ``drop``. They are set from ``estimates`` and cannot differ from it.
+
     Intervals named ``ci95`` cover further tasks like the measured ones. Intervals named ``exact``
     hold for any unseen tasks. ``speaks_for`` is what varies in the intervals: ``tasks``,
-    ``tasks+emotions``, or ``reruns`` (always so for one task). The documentation on gates explains
-    ``drop``, ``squared_sensitivity``, ``robust_pass`` (the worst case over ``robust_of`` variants),
-    ``shortfall``, ``flips`` and ``odds_ratio``. ``control`` is None without a control condition;
-    control variants count in no other figure.
+    ``tasks+emotions``, or ``reruns`` (always so for one task). ``control`` is None without a
+    control condition; control variants count in no other figure.
     """
 
     id: str
@@ -216,29 +235,19 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     n_tasks: int
     n_variants: int
     n_measured: int
-    pass_at_1: float | None
-    pass_at_1_ci95: Interval | None = None
-    pass_at_1_exact: Interval | None = None
+    pass_at_1: float | None = None
+    auc_e: float | None = None
+    ci95: Interval | None = None
+    excess: float | None = None
+    drop: float | None = None
+    estimates: dict[str, EstimateRecord] = {}
     elasticity: Curve
     elasticity_null: Curve
     elasticity_excess: Curve = {}
     elasticity_p_value: Curve = {}
     elasticity_ci95: dict[str, Interval | None]
     elasticity_exact: dict[str, Interval | None] = {}
-    auc_e: float | None
-    ci95: Interval | None
-    exact: Interval | None = None
     auc_e_null: float | None
-    excess: float | None
-    excess_ci95: Interval | None = None
-    excess_exact: Interval | None = None
-    drop: EstimateRecord | None = None
-    squared_sensitivity: EstimateRecord | None = None
-    robust_pass: EstimateRecord | None = None
-    robust_of: int | None = None
-    shortfall: EstimateRecord | None = None
-    flips: EstimateRecord | None = None
-    odds_ratio: EstimateRecord | None = None
     speaks_for: str | None = None
     control: ControlRecord | None = None
     answers: AnswersRecord | None = None
@@ -256,6 +265,15 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, Any]
     line: int | None = None
     template_sha256: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("pass_at_1", "auc_e", "excess", "drop"):
+            force_setattr(self, name, self.estimate(name).value)
+        force_setattr(self, "ci95", self.estimate("auc_e").ci95)
+
+    def estimate(self, metric: str) -> EstimateRecord:
+        """Return the estimate of a metric. Its value is None if it was not measured."""
+        return self.estimates.get(metric) or EstimateRecord(value=None)
 
     @property
     def n_missing(self) -> int:
@@ -659,7 +677,8 @@ class EntailmentRecord(msgspec.Struct, frozen=True, kw_only=True):
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """One run, or one shard of a run.
 
-    ``usage`` includes the requests of an ``llm:`` rewriter and of ``--promptse-variant-judge``.
+    ``metrics`` describes the figures of suites by name. ``usage`` includes the requests of an
+    ``llm:`` rewriter and of ``--promptse-variant-judge``.
     ``shard`` is the plan of a run in shards, which ``promptse merge`` of the same version reads.
     """
 
@@ -673,6 +692,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, Any]
     models: list[ModelRecord]
     templates: list[TemplateRecord] = []
+    metrics: dict[str, MetricRecord] = {}
     suites: list[SuiteRecord]
     tasks: Sequence[TaskRecord]
     subgroups: list[SubgroupsRecord] = []

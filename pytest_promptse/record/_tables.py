@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pytest_promptse._suggestions import nearest
+from pytest_promptse.config._metrics import METRICS
 from pytest_promptse.errors import RecordError
 
 if TYPE_CHECKING:
@@ -53,9 +54,12 @@ def rows(record: Record, level: Level) -> Iterator[Row]:
         hint = nearest(level, list(get_args(Level)))
         raise RecordError(f"a record has no table {level!r}{hint}; its tables are {levels}")
     distances = sorted({d for suite in record.suites for d in suite.elasticity}, key=float)
+    of_suites = (name for suite in record.suites for name in suite.estimates)
+    known = (metric.name for metric in METRICS.values() if not metric.by_distance)
+    metrics = list(dict.fromkeys([*known, *of_suites]))
     if level == "suites":
         for suite in record.suites:
-            yield _suite_row(suite, distances)
+            yield _suite_row(suite, distances, metrics)
         return
     for task in record.tasks:
         if level == "tasks":
@@ -181,9 +185,7 @@ def _pair(values: tuple[float, float] | None) -> tuple[float | None, float | Non
     return values if values is not None else (None, None)
 
 
-def _suite_row(suite: SuiteRecord, distances: list[str]) -> Row:
-    low, high = _pair(suite.ci95)
-    excess_low, excess_high = _pair(suite.excess_ci95)
+def _suite_row(suite: SuiteRecord, distances: list[str], metrics: list[str]) -> Row:
     control = suite.control
     left_low, left_high = _pair(control.left.ci95 if control else None)
     return {
@@ -195,15 +197,9 @@ def _suite_row(suite: SuiteRecord, distances: list[str]) -> Row:
         "n_tasks": suite.n_tasks,
         "n_variants": suite.n_variants,
         "n_measured": suite.n_measured,
-        "pass_at_1": suite.pass_at_1,
         **{f"elasticity_{d}": suite.elasticity.get(d) for d in distances},
-        "auc_e": suite.auc_e,
-        "auc_e_low": low,
-        "auc_e_high": high,
         "auc_e_null": suite.auc_e_null,
-        "excess": suite.excess,
-        "excess_low": excess_low,
-        "excess_high": excess_high,
+        **{key: value for name in metrics for key, value in _estimate(suite, name)},
         "p_value": suite.p_value,
         "p_adjusted": suite.p_adjusted,
         "ess_median": suite.ess_median,
@@ -215,6 +211,12 @@ def _suite_row(suite: SuiteRecord, distances: list[str]) -> Row:
         "loss_left_high": left_high,
         "verdict": suite.verdict,
     }
+
+
+def _estimate(suite: SuiteRecord, metric: str) -> Iterator[tuple[str, float | None]]:
+    estimate = suite.estimate(metric)
+    low, high = _pair(estimate.ci95)
+    yield from ((metric, estimate.value), (f"{metric}_low", low), (f"{metric}_high", high))
 
 
 def _task_row(task: TaskRecord, distances: list[str]) -> Row:

@@ -178,7 +178,7 @@ def _parts(suite: SuiteRecord, tasks: Sequence[TaskRecord]) -> Iterator[str]:
 
 def _chance_explains(suite: SuiteRecord) -> bool:
     """Return whether neither the gate, nor the drop, nor the test of AUC-E excludes chance."""
-    drop = suite.drop.ci95 if suite.drop is not None else None
+    drop = suite.estimate("drop").ci95
     if suite.verdict == "fail" or (drop is not None and drop[0] > 0.0):
         return False
     return suite.p_adjusted is not None and suite.p_adjusted >= _SIGNIFICANT

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_promptse.record._queries import stopped_early
+from pytest_promptse.record._queries import metric_in, stopped_early
 from pytest_promptse.reports._formatting import DASH, NOT_MEASURED, exact, ratio, short, signed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from pytest_promptse.record._schema import EstimateRecord, Interval, SuiteRecord
+    from pytest_promptse.record._schema import Interval, Record, SuiteRecord
 
 _SCOPES = {
     "tasks": "95 % intervals cover other tasks with the same emotions",
@@ -39,40 +39,24 @@ class EstimateCells(NamedTuple):
     exact: str
 
 
-def estimates(suite: SuiteRecord) -> list[EstimateCells]:
-    """Return the measured figures of a suite, AUC-E and pass@1 first."""
-    found = [
-        EstimateCells("AUC-E", exact(suite.auc_e), _interval(suite.ci95), _interval(suite.exact)),
-        EstimateCells(
-            "pass@1",
-            exact(suite.pass_at_1),
-            _interval(suite.pass_at_1_ci95),
-            _interval(suite.pass_at_1_exact),
-        ),
-        EstimateCells(
-            "excess",
-            signed(suite.excess),
-            _interval(suite.excess_ci95, signed),
-            _interval(suite.excess_exact, signed),
-        ),
-    ]
-    further: dict[str, tuple[EstimateRecord | None, bool]] = {
-        "drop": (suite.drop, True),
-        "squared sensitivity": (suite.squared_sensitivity, True),
-        f"robust pass@1 (worst of {suite.robust_of})": (suite.robust_pass, False),
-        "shortfall of the worst tenth": (suite.shortfall, True),
-        "share of tasks that flip": (suite.flips, False),
-    }
-    for label, (one, is_signed) in further.items():
-        if one is not None:
-            value = signed(one.value) if is_signed else exact(one.value)
-            shown = signed if is_signed else short
-            ends = [_interval(end, shown) for end in (one.ci95, one.exact)]
-            found.append(EstimateCells(label, value, *ends))
-    if suite.odds_ratio is not None:
-        ends = [_interval(end, ratio) for end in (suite.odds_ratio.ci95, suite.odds_ratio.exact)]
-        found.append(EstimateCells("odds ratio of variants", ratio(suite.odds_ratio.value), *ends))
-    return found
+_FORMATS: dict[str, tuple[Callable[[float | None], str], Callable[[float | None], str]]] = {
+    "share": (exact, short),
+    "difference": (signed, signed),
+    "ratio": (ratio, ratio),
+}
+"""How a value and the limits of its interval are written, by the unit of the metric."""
+
+
+def estimates(record: Record, suite: SuiteRecord) -> list[EstimateCells]:
+    """Return the measured figures of one of the suites of a record."""
+    cells = []
+    for name, estimate in suite.estimates.items():
+        metric = metric_in(record, name)
+        shown, limit = _FORMATS[metric.unit]
+        note = f" ({estimate.note})" if estimate.note else ""
+        intervals = (_interval(one, limit) for one in (estimate.ci95, estimate.exact))
+        cells.append(EstimateCells(f"{metric.label}{note}", shown(estimate.value), *intervals))
+    return cells
 
 
 def scopes(suites: Sequence[SuiteRecord]) -> Iterator[str]:

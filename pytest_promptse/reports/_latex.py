@@ -98,7 +98,7 @@ def _cells(suite: SuiteRecord, distances: Sequence[str], *, several: bool) -> It
     yield DASH.join(map(short, suite.ci95)) if suite.ci95 else NOT_MEASURED
     yield exact(suite.auc_e_null)
     yield signed(suite.excess)
-    yield signed(suite.drop.value if suite.drop else None)
+    yield signed(suite.drop)
 
 
 def _row(cells: Sequence[str]) -> str:

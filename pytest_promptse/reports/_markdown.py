@@ -199,7 +199,7 @@ def _controls(record: Record) -> Iterator[str]:
 
 def _estimates(record: Record) -> Iterator[str]:
     """Yield the secondary figures in a collapsed section."""
-    scored = [suite for suite in record.suites if suite.drop is not None]
+    scored = [suite for suite in record.suites if suite.estimates]
     if not scored:
         return
     yield "<details><summary>figures with their intervals</summary>"
@@ -207,8 +207,8 @@ def _estimates(record: Record) -> Iterator[str]:
     yield _row(["suite", "figure", "value", "95 %", "with tasks not seen"])
     yield _row([":--", ":--", "--:", "--:", "--:"])
     for suite in scored:
-        for one in estimates(suite):
-            yield _row([code(suite.id), *one])
+        for one in estimates(record, suite):
+            yield _row([code(suite.id), code(one.label), *one[1:]])
     yield ""
     yield "</details>"
     yield ""

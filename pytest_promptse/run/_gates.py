@@ -199,21 +199,18 @@ def _figure(planned: GatePlanRow, score: SuiteScore) -> _Figure:
             f"the gate {planned.name} is of no metric that is known here; install the plugin that "
             "adds it"
         )
-    if metric.name == "auc_e":
-        return _Figure(
-            metric,
-            Estimate(value=score.auc_e, ci95=score.ci95, exact=score.exact),
-            null=score.auc_e_null,
-            excess=score.excess,
-            sensitivity=_least_sensitivity(
-                score.excess_ci95[0] if score.excess_ci95 else None, score, planned.distances
-            ),
-        )
-    if metric.name == "excess":
-        estimate = Estimate(value=score.excess, ci95=score.excess_ci95, exact=score.excess_exact)
-        return _Figure(metric, estimate, excess=score.excess)
     if not metric.by_distance:
-        return _Figure(metric, getattr(score, metric.name))
+        figure = _Figure(metric, score.estimates[metric.name])
+        if metric.name not in ("auc_e", "excess"):
+            return figure
+        figure = figure._replace(excess=score.excess)
+        if metric.name == "excess":
+            return figure
+        least = score.excess_ci95[0] if score.excess_ci95 else None
+        return figure._replace(
+            null=score.auc_e_null,
+            sensitivity=_least_sensitivity(least, score, planned.distances),
+        )
     [distance] = planned.distances
     ci95, null = score.elasticity_ci95[distance], score.elasticity_null[distance]
     return _Figure(
@@ -251,7 +248,7 @@ def _least_sensitivity(
     """
     limits = [excess]
     if tuple(distances) == score.distances:
-        squared, drop = score.squared_sensitivity.ci95, score.area_drop.ci95
+        squared, drop = score.estimates["squared_sensitivity"].ci95, score.area_drop.ci95
         limits += [squared[0] if squared else None]
         limits += [max(drop[0], -drop[1]) if drop else None]
     return max((limit for limit in limits if limit is not None), default=None)

@@ -12,10 +12,11 @@ import msgspec
 from msgspec.structs import replace
 
 from pytest_promptse import __version__
+from pytest_promptse.config._metrics import METRICS
 from pytest_promptse.errors import NotScoredError
 from pytest_promptse.models._base import token_cost
 from pytest_promptse.record._files import CompressedTasks
-from pytest_promptse.record._queries import worst_verdict
+from pytest_promptse.record._queries import describe_metric, worst_verdict
 from pytest_promptse.record._ranking import rank_templates
 from pytest_promptse.record._schema import (
     SCHEMA,
@@ -164,6 +165,7 @@ def build_record(
         invocation=facts.invocation,
         settings=facts.settings.as_json_values(),
         models=[_model(spec, backend, store) for spec, backend in facts.backends.items()],
+        metrics={metric.name: describe_metric(metric) for metric in METRICS.values()},
         suites=[],
         tasks=[],
         usage=replace(
@@ -383,7 +385,7 @@ def _with_control(
             n_tasks=level.n_tasks,
             loss=level.loss,
             control_loss=level.control_loss,
-            left=EstimateRecord(**vars(level.left)),
+            left=_estimate(level.left),
             added=added.mean(distance, control=False),
             control_added=added.mean(distance, control=True),
         )
@@ -395,7 +397,7 @@ def _with_control(
         n_measured=added.n_controls,
         loss=found.loss if found else None,
         control_loss=found.control_loss if found else None,
-        left=EstimateRecord(**vars(found.left if found else Estimate())),
+        left=_estimate(found.left if found else Estimate()),
         levels=levels,
     )
     return replace(made, control=control)
@@ -479,20 +481,12 @@ def _suite(
         n_tasks=len(suite.tasks),
         n_variants=suite.n_variants,
         n_measured=len(measured),
-        pass_at_1=score.pass_at_1 if score else None,
-        pass_at_1_ci95=score.pass_at_1_ci95 if score else None,
-        pass_at_1_exact=score.pass_at_1_exact if score else None,
+        estimates=_estimates(score) if score else {},
         **_curve_fields(suite, score),
         elasticity_ci95=_by_distance(score.elasticity_ci95) if score else _no_values(suite),
         elasticity_exact=_by_distance(score.elasticity_exact) if score else _no_values(suite),
-        auc_e=score.auc_e if score else None,
-        ci95=score.ci95 if score else None,
-        exact=score.exact if score else None,
         auc_e_null=score.auc_e_null if score else None,
-        excess=score.excess if score else None,
-        excess_ci95=score.excess_ci95 if score else None,
-        excess_exact=score.excess_exact if score else None,
-        **(_estimates(score) if score else {}),
+        speaks_for=score.speaks_for if score else None,
         p_value=score.p_value if score else None,
         p_adjusted=None,
         ess_median=score.ess_median if score else None,
@@ -539,18 +533,17 @@ def _floor_warning(suite: SuiteRow) -> Iterator[str]:
         )
 
 
-def _estimates(score: SuiteScore) -> dict[str, Any]:
-    names = ("drop", "squared_sensitivity", "robust_pass", "shortfall", "flips", "odds_ratio")
-    found = {name: getattr(score, name) for name in names}
-    return {
-        "robust_of": score.robust_of,
-        "speaks_for": score.speaks_for,
-        **{
-            name: EstimateRecord(value=one.value, ci95=one.ci95, exact=one.exact)
-            for name, one in found.items()
-            if one.value is not None
-        },
-    }
+def _estimates(score: SuiteScore) -> dict[str, EstimateRecord]:
+    return {name: _estimate(one) for name, one in score.estimates.items() if one.value is not None}
+
+
+def _estimate(estimate: Estimate) -> EstimateRecord:
+    return EstimateRecord(
+        value=estimate.value,
+        ci95=estimate.ci95,
+        exact=estimate.exact,
+        note=estimate.note or msgspec.UNSET,
+    )
 
 
 def _rounds(suite: SuiteRow, end: LookRow) -> RoundsRecord:

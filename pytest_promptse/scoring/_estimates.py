@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from scipy.special import stdtrit
 
+from pytest_promptse.config._metrics import METRICS
 from pytest_promptse.scoring._elasticity import area_weights, equal_weights
 from pytest_promptse.scoring._intervals import (
     SIGNED,
@@ -31,15 +32,20 @@ from pytest_promptse.scoring._intervals import (
 )
 from pytest_promptse.scoring._odds_ratio import odds_ratio
 from pytest_promptse.scoring._robustness import (
+    BY_DISTANCE,
+    figure_of,
+    figure_value,
+    null_gap_of,
+    outcomes_of,
     squared_sensitivity,
     subset_size,
-    task_figures,
 )
 from pytest_promptse.scoring._scores import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from pytest_promptse.config._metrics import PromptGroup, TaskOutcomes
     from pytest_promptse.scoring._elasticity import Weights
     from pytest_promptse.scoring._samples import Floats
     from pytest_promptse.scoring._scores import Curve, Figures, Interval, TaskScore
@@ -51,16 +57,6 @@ Their mean is the task's figure.
 """
 Emotions: TypeAlias = "Mapping[str, Mapping[float, Sequence[str]]]"
 """The emotion of each variant, by task id and distance."""
-Name: TypeAlias = Literal[
-    "pass_at_1",
-    "drop",
-    "area_drop",
-    "squared_sensitivity",
-    "robust_pass",
-    "shortfall",
-    "flips",
-    "odds_ratio",
-]
 
 # The range of a difference of two values in [0, 1], or of a rate and its square.
 _QUARTER = 0.25
@@ -295,11 +291,11 @@ def noisiest(tasks: Sequence[Figures]) -> float:
 
 def suite_estimates(
     scores: Sequence[TaskScore], distances: Sequence[float], over: Resampling
-) -> dict[Name, Estimate]:
-    """Return pass@1 and the figures of `_robustness` with their intervals.
+) -> dict[str, Estimate]:
+    """Return the estimates of all metrics but elasticity, AUC-E and excess, by name.
 
-    Intervals of `pass_at_1`, `robust_pass`, `flips` and `shortfall` are over tasks, even where
-    those of the others cover emotions too.
+    ``area_drop`` is the drop with the weights of AUC-E. Intervals of figures that are not made of
+    curves over distances are over tasks, even where those of the others cover emotions too.
 
     Parameters
     ----------
@@ -311,64 +307,110 @@ def suite_estimates(
         How intervals are computed.
     """
     s = subset_size(scores)
-    found = [task_figures(score, distances, s=s) for score in scores]
-    squares = [one.squared_sensitivity for one in found]
-    noise = max((one.noise for one in found), default=0.0)
-    by_task = task_values([one.one_sided_drop for one in found], distances)
-    worst = Estimate()
-    if by_task is not None:
-        ci95 = None
-        if over.resamples:
-            rng = generator(over.seed, "shortfall")
-            ci95 = shortfall_interval(
-                np.clip(by_task, -noise / 2.0, 1.0),
-                bounds=(-noise / 2.0, 1.0),
-                resamples=over.resamples,
-                looks=over.looks,
-                rng=rng,
-            )
-        worst = Estimate(value=shortfall(by_task), ci95=ci95, exact=ci95)
-    flips = [one.flips for one in found if one.flips is not None]
-    flipped = Estimate()
-    if flips:
-        count = round(sum(flips))
-        ci95 = None
-        if over.resamples and len(flips) > 1:
-            ci95 = share_interval(count, len(flips), looks=over.looks)
-        flipped = Estimate(value=count / len(flips), ci95=ci95, exact=ci95)
-    robust = [one.robust_pass for one in found if one.robust_pass is not None]
-    rates = [score.original.pass_rate for score in scores if score.original is not None]
-    return {
-        "pass_at_1": over.mean("pass_at_1", np.array(rates)),
+    outcomes = [outcomes_of(score, worst_of=s) for score in scores]
+    curves = {
+        name: [_curve(figure, task, distances) for task in outcomes]
+        for name, figure in BY_DISTANCE.items()
+    }
+    drops = (scores, _variant_drop)
+    found = {
         "drop": over.estimate(
             ("drop",),
-            [one.drop for one in found],
+            curves["drop"],
             distances,
             bounds=SIGNED,
-            by_variant=(scores, _variant_drop),
+            by_variant=drops,
             weights=equal_weights,
         ),
         "area_drop": over.estimate(
-            ("drop",),
-            [one.drop for one in found],
-            distances,
-            bounds=SIGNED,
-            by_variant=(scores, _variant_drop),
+            ("drop",), curves["drop"], distances, bounds=SIGNED, by_variant=drops
         ),
         "squared_sensitivity": over.estimate(
             ("squared_sensitivity",),
-            squares,
+            curves["squared_sensitivity"],
             distances,
             bounds=(-_largest_noise(scores), 1.0),
             by_variant=(scores, _variant_squared),
         ),
-        "robust_pass": over.mean("robust_pass", np.array(robust)),
-        "shortfall": worst,
-        "flips": flipped,
+        "shortfall": _shortfall(scores, curves["shortfall"], distances, over),
         "odds_ratio": odds_ratio(
             scores, emotions=over.emotions, interval=over.resamples > 0, looks=over.looks
         ),
     }
+    for metric in METRICS.values():
+        if figure_of(metric) is None:
+            continue
+        known = [figure_value(metric, task) for task in outcomes if task is not None]
+        values = np.array([float(value) for value in known if value is not None])
+        found[metric.name] = (
+            _share(values, over)
+            if metric.name == "flips"
+            else over.mean(metric.name, values, bounds=metric.bounds)
+        )
+    note = f"worst of {s}"
+    return {**found, "robust_pass": replace(found["robust_pass"], note=note)}
+
+
+def _curve(
+    figure: Callable[[PromptGroup, PromptGroup], Floats],
+    task: TaskOutcomes | None,
+    distances: Sequence[float],
+) -> Curve:
+    curve: Curve = dict.fromkeys(distances)
+    if task is None:
+        return curve
+    values = {d: float(figure(task.original, group)) for d, group in task.by_distance.items()}
+    return {d: None if math.isnan(values.get(d, math.nan)) else values[d] for d in curve}
+
+
+def _shortfall(
+    scores: Sequence[TaskScore],
+    curves: Sequence[Curve],
+    distances: Sequence[float],
+    over: Resampling,
+) -> Estimate:
+    """Return the mean one-sided drop of the worst tenth of the tasks, above that of noise.
+
+    Sampling alone lowers half of the scores, so half of the noise floor is subtracted.
+    """
+    floors = [
+        {
+            d: float(np.mean([null_gap_of(one) for one in score.variants[d]]))
+            for d in distances
+            if score.original is not None and score.variants.get(d)
+        }
+        for score in scores
+    ]
+    noise = max((gap for floor in floors for gap in floor.values()), default=0.0)
+    lost: list[Curve] = [
+        {d: None if raw is None else raw - floor[d] / 2.0 for d, raw in curve.items()}
+        for curve, floor in zip(curves, floors, strict=True)
+    ]
+    by_task = task_values(lost, distances)
+    if by_task is None:
+        return Estimate()
+    ci95 = None
+    if over.resamples:
+        bounds = (-noise / 2.0, 1.0)
+        ci95 = shortfall_interval(
+            np.clip(by_task, *bounds),
+            bounds=bounds,
+            resamples=over.resamples,
+            looks=over.looks,
+            rng=generator(over.seed, "shortfall"),
+        )
+    return Estimate(value=shortfall(by_task), ci95=ci95, exact=ci95)
+
+
+def _share(values: Floats, over: Resampling) -> Estimate:
+    """Return the share of tasks whose figure is 1, of figures that are 0 or 1."""
+    if not values.size:
+        return Estimate()
+    count = round(float(values.sum()))
+    ci95 = None
+    if over.resamples and values.size > 1:
+        ci95 = share_interval(count, values.size, looks=over.looks)
+    return Estimate(value=count / values.size, ci95=ci95, exact=ci95)
 
 
 def _largest_noise(scores: Sequence[TaskScore]) -> float:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pytest_promptse.config._metrics import METRICS, PromptGroup, TaskOutcomes
 from pytest_promptse.scoring._elasticity import area_weights, auc_e
 from pytest_promptse.scoring._intervals import (
     SIGNED,
-    UNIT,
     generator,
     joined,
     resampled_pass_rates,
@@ -26,20 +26,12 @@ from pytest_promptse.scoring._intervals import (
     wilson_interval,
 )
 from pytest_promptse.scoring._length_control import left_draws
-from pytest_promptse.scoring._robustness import (
-    drop,
-    majority_flips,
-    one_sided_drop,
-    squared_sensitivity,
-    subset_size,
-    worst_case,
-)
+from pytest_promptse.scoring._robustness import BY_DISTANCE, figure_value, subset_size
 from pytest_promptse.scoring._task_score import Plan, light_loss, loss, score_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_promptse.scoring._estimates import Name
     from pytest_promptse.scoring._samples import Floats, TaskSamples
     from pytest_promptse.scoring._scores import (
         Estimate,
@@ -59,8 +51,8 @@ class TaskDraws:
     """Figures of one task under resampling of its samples, shape (R,) each.
 
     ``full`` and ``light`` are elasticities by distance, ``left`` is the loss of `_length_control`
-    by distance, and ``further`` are pass@1 and the figures of `_robustness`. ``passes`` and ``n``
-    count the samples of the original.
+    by distance, and ``further`` are the other metrics by name. ``passes`` and ``n`` count the
+    samples of the original.
     """
 
     passes: int
@@ -68,7 +60,7 @@ class TaskDraws:
     full: Mapping[float, Floats]
     light: Mapping[float, Floats]
     left: Mapping[float, Floats]
-    further: Mapping[Name, Floats]
+    further: Mapping[str, Floats]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +82,7 @@ class RerunIntervals:
         """Return PromptSELight's figures with their intervals filled in."""
         return self._fill(figures, [task.light for task in self.tasks])
 
-    def estimates(self, estimates: Mapping[Name, Estimate]) -> dict[Name, Estimate]:
+    def estimates(self, estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
         """Return the other figures with their intervals filled in.
 
         The odds ratio keeps its interval, which its model gives.
@@ -116,7 +108,7 @@ class RerunIntervals:
             left = self._around(left, area @ area_weights(self.distances))
         return replace(control, left=left, levels=levels)
 
-    def _further(self, name: Name, estimate: Estimate) -> Interval | None:
+    def _further(self, name: str, estimate: Estimate) -> Interval | None:
         if estimate.value is None or name == "odds_ratio":
             return estimate.ci95
         if name == "pass_at_1" and len(self.tasks) == 1:
@@ -130,7 +122,7 @@ class RerunIntervals:
             return joined((estimate.value,) * 2, (float(draws.min()), float(draws.max())))
         if name == "shortfall" and len(by_task) > 1:
             return self._shortfall(estimate.value, np.stack(by_task, axis=1))
-        bounds = UNIT if name in ("robust_pass", "pass_at_1") else SIGNED
+        bounds = METRICS[name].bounds if name in METRICS else SIGNED
         return shifted_interval(estimate.value, draws, bounds=bounds, looks=self.looks)
 
     def _shortfall(self, value: float, by_task: Floats) -> Interval | None:
@@ -250,38 +242,37 @@ def _further(
     rates: Floats,
     sizes: Sequence[int],
     columns: Mapping[float, list[int]],
-) -> dict[Name, Floats]:
-    """Return draws of the figures of `_robustness` from scores and rates of shape (R, 1 + K).
+) -> dict[str, Floats]:
+    """Return draws of all other metrics from scores and rates of shape (R, 1 + K).
 
     K is the number of variants, and R that of draws. `scores` and `rates` are in [0, 1], with the
     original in column 0. `sizes` has the number of samples of each column, and `columns` the
     columns of each distance.
     """
-    result: dict[Name, Floats] = {"pass_at_1": rates[:, 0]}
     everything = [at for own in columns.values() for at in own]
-    if not everything:
-        return result
-    s = subset_size([score])
-    result["robust_pass"] = worst_case(rates[:, everything], s)
-    result["flips"] = np.max(
-        [majority_flips(rates[:, 0], rates[:, own]) for own in columns.values()], axis=0
+
+    def group(own: list[int]) -> PromptGroup:
+        return PromptGroup(rates=rates[:, own], n=np.array(sizes)[own], scores=scores[:, own])
+
+    task = TaskOutcomes(
+        original=group([0]),
+        variants=group(everything),
+        by_distance={d: group(own) for d, own in columns.items()},
+        worst_of=subset_size([score]),
     )
-    if set(columns) == set(plan.distances):
-        lost = [one_sided_drop(scores[:, 0], scores[:, columns[d]]) for d in plan.distances]
-        drops = [drop(rates[:, 0], rates[:, columns[d]]) for d in plan.distances]
-        w = area_weights(plan.distances)
-        result["drop"] = np.stack(drops, axis=1).mean(axis=1)
-        result["area_drop"] = np.stack(drops, axis=1) @ w
-        result["shortfall"] = np.stack(lost, axis=1) @ w
-        if min(sizes) > 1:
-            squares = [
-                squared_sensitivity(
-                    rates[:, 0],
-                    rates[:, columns[d]],
-                    m_p=sizes[0],
-                    m_v=[sizes[at] for at in columns[d]],
-                )
-                for d in plan.distances
-            ]
-            result["squared_sensitivity"] = np.stack(squares, axis=1) @ w
+    result = {
+        metric.name: draws
+        for metric in METRICS.values()
+        if (draws := figure_value(metric, task)) is not None
+    }
+    if set(columns) != set(plan.distances):
+        return result
+    w = area_weights(plan.distances)
+    for name, figure in BY_DISTANCE.items():
+        curve = [figure(task.original, task.by_distance[d]) for d in plan.distances]
+        if not any(np.isnan(values).any() for values in curve):
+            draws = np.stack(curve, axis=1)
+            result[name] = draws.mean(axis=1) if name == "drop" else draws @ w
+            if name == "drop":
+                result["area_drop"] = draws @ w
     return result

@@ -32,19 +32,24 @@ s variants, by elementary symmetric polynomials.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pytest_promptse.config._metrics import PromptGroup, TaskOutcomes
+from pytest_promptse.errors import NotScoredError
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
+    from pytest_promptse.config._metrics import Figure, Metric
     from pytest_promptse.scoring._samples import Floats
-    from pytest_promptse.scoring._scores import Curve, TaskScore, VariantScore
+    from pytest_promptse.scoring._scores import PromptScore, TaskScore, VariantScore
 
 WORST_OF = 5
 """Number of variants in a worst case, for tasks that have at least as many."""
@@ -218,78 +223,99 @@ def majority_flips(original: ArrayLike, variants: ArrayLike) -> Floats:
     return np.asarray(solved != still, dtype=np.float64)
 
 
-@dataclass(frozen=True, kw_only=True)
-class TaskRobustness:
-    """Robustness figures of one task.
+def outcomes_of(task: TaskScore, *, worst_of: int) -> TaskOutcomes | None:
+    """Return the outcomes of a scored task, or None if its original was not measured.
 
-    Attributes
-    ----------
-    noise
-        The largest noise floor over the distances. A noise floor is the mean difference that
-        sampling alone produces between a variant and the original.
-    drop, one_sided_drop, squared_sensitivity
-        Curves over distances, None at a distance that was not measured.
-    robust_pass
-        The probability that all of s variants are solved. None if there are fewer than s variants.
-    flips
-        1 if the majority verdict changes at some distance, else 0. None if nothing was compared.
+    `worst_of` is the number of variants in a worst case.
     """
-
-    noise: float
-
-    drop: Curve
-    one_sided_drop: Curve
-    squared_sensitivity: Curve
-    robust_pass: float | None
-    flips: float | None
-
-
-def task_figures(task: TaskScore, distances: Sequence[float], *, s: int) -> TaskRobustness:
-    """Return a scored task's figures, with `robust_pass` over `s` variants.
-
-    Parameters
-    ----------
-    task
-        The scored task.
-    distances
-        The distances of the run, ascending.
-    s
-        Number of variants in the worst case of `robust_pass`.
-    """
-    drops: Curve = dict.fromkeys(distances)
-    one_sided: Curve = dict.fromkeys(distances)
-    squared: Curve = dict.fromkeys(distances)
-    rates: dict[float, list[float]] = {}
-    noises = [0.0]
-    original = task.original
-    for d in distances:
-        group = task.variants.get(d, ())
-        if original is None or not group:
-            continue
-        rates[d] = [one.pass_rate for one in group]
-        drops[d] = float(drop(original.pass_rate, rates[d]))
-        noises.append(float(np.mean([null_gap_of(one) for one in group])))
-        raw = float(one_sided_drop(original.score, [one.score for one in group]))
-        one_sided[d] = raw - noises[-1] / 2.0
-        if original.n > 1 and min(one.n for one in group) > 1:
-            squared[d] = float(
-                squared_sensitivity(
-                    original.pass_rate, rates[d], m_p=original.n, m_v=[one.n for one in group]
-                )
-            )
-    together = [rate for group in rates.values() for rate in group]
-    flips = None
-    if original is not None and rates:
-        p = original.pass_rate
-        flips = max(float(majority_flips(p, group)) for group in rates.values())
-    return TaskRobustness(
-        noise=max(noises),
-        drop=drops,
-        one_sided_drop=one_sided,
-        squared_sensitivity=squared,
-        robust_pass=float(worst_case(together, s)) if len(together) >= s else None,
-        flips=flips,
+    if task.original is None:
+        return None
+    return TaskOutcomes(
+        original=_group([task.original]),
+        variants=_group([one for group in task.variants.values() for one in group]),
+        by_distance={d: _group(group) for d, group in task.variants.items() if group},
+        worst_of=worst_of,
     )
+
+
+def _group(prompts: Sequence[PromptScore]) -> PromptGroup:
+    return PromptGroup(
+        rates=np.array([one.pass_rate for one in prompts]),
+        n=np.array([one.n for one in prompts]),
+        scores=np.array([one.score for one in prompts]),
+    )
+
+
+def _drop(original: PromptGroup, variants: PromptGroup) -> Floats:
+    return drop(original.rates[..., 0], variants.rates)
+
+
+def _squared(original: PromptGroup, variants: PromptGroup) -> Floats:
+    if min(original.n.min(), variants.n.min()) < 2:  # noqa: PLR2004 - a variance
+        return np.asarray(math.nan)
+    return squared_sensitivity(
+        original.rates[..., 0], variants.rates, m_p=original.n[0], m_v=variants.n
+    )
+
+
+def _one_sided_drop(original: PromptGroup, variants: PromptGroup) -> Floats:
+    return one_sided_drop(original.scores[..., 0], variants.scores)
+
+
+def _robust_pass(task: TaskOutcomes) -> Floats:
+    if task.variants.n.size < task.worst_of:
+        return np.asarray(math.nan)
+    return worst_case(task.variants.rates, task.worst_of)
+
+
+def _flips(task: TaskOutcomes) -> Floats:
+    p = task.original.rates[..., 0]
+    flips = [majority_flips(p, group.rates) for group in task.by_distance.values()]
+    return np.asarray(np.max(flips, axis=0))
+
+
+BY_DISTANCE: Mapping[str, Callable[[PromptGroup, PromptGroup], Floats]] = {
+    "drop": _drop,
+    "squared_sensitivity": _squared,
+    "shortfall": _one_sided_drop,
+}
+"""Figures of the original and the variants of one distance, by the metric's name. The figure of a
+task is a weighted mean over distances. NaN means that it cannot be computed."""
+_OF_TASK: Mapping[str, Figure] = {"robust_pass": _robust_pass, "flips": _flips}
+
+
+def figure_of(metric: Metric) -> Figure | None:
+    """Return the function that computes the figure of a task from its outcomes.
+
+    None means that the metric has no such function: it is made of curves over distances, or of
+    a model of the whole suite.
+    """
+    return metric.figure or _OF_TASK.get(metric.name)
+
+
+def figure_value(metric: Metric, task: TaskOutcomes) -> Floats | None:
+    """Return the figure of a task, or None if the task has none.
+
+    The result has the axes that the outcomes have in front of the prompts.
+
+    Raises
+    ------
+    NotScoredError
+        If the figure is outside the bounds of the metric. The plugin that adds it is wrong.
+    """
+    figure = figure_of(metric)
+    if figure is None or (metric.needs_variants and not task.variants.n.size):
+        return None
+    value = np.asarray(figure(task), dtype=np.float64)
+    if np.isnan(value).any():
+        return None
+    low, high = metric.bounds
+    if (value < low - _TIE).any() or (value > high + _TIE).any():
+        raise NotScoredError(
+            f"the metric {metric.name} is {value.min():g} to {value.max():g} in a task, and its "
+            f"bounds are {low:g} and {high:g}; correct the plugin that adds it"
+        )
+    return value
 
 
 def null_gap_of(variant: VariantScore) -> float:

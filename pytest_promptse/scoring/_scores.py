@@ -94,12 +94,13 @@ class SuiteFigures(Figures):
 class Estimate:
     """A figure of a suite with its 95 % interval, and an interval that also covers unseen tasks.
 
-    All fields are None if the figure was not measured.
+    These are None if the figure was not measured. ``note`` adds to the name of the figure.
     """
 
     value: float | None = None
     ci95: Interval | None = None
     exact: Interval | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,11 +151,10 @@ class LengthControl:
 class SuiteScore(SuiteFigures):
     """A suite: the mean over its tasks. Each distance is averaged over the tasks that have it.
 
-    ``drop`` is the mean over all variants, and ``area_drop`` has the weights of AUC-E.
-    ``squared_sensitivity``, ``robust_pass`` (over ``robust_of`` variants),
-    ``shortfall`` and ``flips`` are defined in `_robustness`, and ``odds_ratio`` in the module of
-    that name. ``speaks_for`` is the population that the intervals cover. ``pass_at_1`` is the mean
-    pass rate of the originals. ``ess_median`` is the median effective sample size over all prompts.
+    ``estimates`` has the estimate of every metric that has no figure by distance, by name, also of
+    AUC-E and excess. Their definitions are in `_robustness`, `_odds_ratio` and the plugins that add
+    metrics. ``area_drop`` is the drop with the weights of AUC-E. ``speaks_for`` is the population
+    that the intervals cover. ``ess_median`` is the median effective sample size over all prompts.
     ``tasks`` are in the order of the input.
     """
 
@@ -162,17 +162,8 @@ class SuiteScore(SuiteFigures):
     mode: Mode
     weighting: Weighting
     distances: tuple[float, ...]
-    pass_at_1: float | None
-    pass_at_1_ci95: Interval | None
-    pass_at_1_exact: Interval | None
-    drop: Estimate
+    estimates: Mapping[str, Estimate]
     area_drop: Estimate
-    squared_sensitivity: Estimate
-    robust_pass: Estimate
-    robust_of: int
-    shortfall: Estimate
-    flips: Estimate
-    odds_ratio: Estimate
     speaks_for: SpeaksFor
     length_control: LengthControl | None
     ess_median: float | None
@@ -180,3 +171,8 @@ class SuiteScore(SuiteFigures):
     causes: Mapping[float, Mapping[str, CauseShare]]
     warnings: tuple[str, ...]
     tasks: tuple[TaskScore, ...]
+
+    @property
+    def pass_at_1(self) -> float | None:
+        """The mean pass rate of the originals, in [0, 1]."""
+        return self.estimates["pass_at_1"].value

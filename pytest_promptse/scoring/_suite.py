@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pytest_promptse.config._metrics import METRICS
 from pytest_promptse.scoring._causes import mean_split
 from pytest_promptse.scoring._elasticity import area_weights, equal_weights, uses_trapezoid
 from pytest_promptse.scoring._estimates import (
@@ -28,9 +29,9 @@ from pytest_promptse.scoring._length_control import length_control
 from pytest_promptse.scoring._multiplicity import benjamini_hochberg
 from pytest_promptse.scoring._noise_floor import p_value
 from pytest_promptse.scoring._reruns import MOST_DRAWS, RerunIntervals, TaskDraws, task_draws
-from pytest_promptse.scoring._robustness import subset_size
 from pytest_promptse.scoring._scores import (
     Curve,
+    Estimate,
     Figures,
     PromptScore,
     SpeaksFor,
@@ -198,23 +199,16 @@ def score_suite(
             name: replace(score, **vars(nothing), p_adjusted=None, light=nothing)
             for name, score in by_id.items()
         }
+    extra["auc_e"] = Estimate(value=main.auc_e, ci95=main.ci95, exact=main.exact)
+    extra["excess"] = Estimate(value=main.excess, ci95=main.excess_ci95, exact=main.excess_exact)
     return SuiteScore(
         **vars(main),
         n_tasks=len(ids),
         mode=mode,
         weighting=weighting,
         distances=plan.distances,
-        pass_at_1=extra["pass_at_1"].value,
-        pass_at_1_ci95=extra["pass_at_1"].ci95,
-        pass_at_1_exact=extra["pass_at_1"].exact,
-        drop=extra["drop"],
+        estimates={name: extra[name] for name in METRICS if name in extra},
         area_drop=extra["area_drop"],
-        squared_sensitivity=extra["squared_sensitivity"],
-        robust_pass=extra["robust_pass"],
-        robust_of=subset_size(scores),
-        shortfall=extra["shortfall"],
-        flips=extra["flips"],
-        odds_ratio=extra["odds_ratio"],
         speaks_for=speaks_for,
         length_control=control,
         ess_median=_ess_median(scores),

@@ -6,7 +6,7 @@ import json
 import msgspec
 import pytest
 from psychometric_records import bench, check, inventory, record
-from record_builders import suite_record
+from record_builders import estimates, suite_record
 
 from pytest_promptse.cli._main import main
 from pytest_promptse.compare._entry import NamedRecord
@@ -65,7 +65,7 @@ def test_affect_shift_is_correlated_with_elasticity_over_models_as_exploratory(n
             path=f"{model}.json",
             record=msgspec.structs.replace(
                 record(manipulation=[check(model, shift, recognised=("calm",))]),
-                suites=[suite_record(model=model, auc_e=auc_e)],
+                suites=[suite_record(model=model, estimates=estimates(auc_e=auc_e))],
             ),
         )
         for model, shift, auc_e in found

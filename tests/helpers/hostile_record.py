@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from record_builders import prompt_fields, run_record, suite_record, task_record, variant_record
+from record_builders import (
+    estimates,
+    prompt_fields,
+    run_record,
+    suite_record,
+    task_record,
+    variant_record,
+)
 
 from pytest_promptse.record._schema import (
     BaselineRecord,
@@ -13,6 +20,7 @@ from pytest_promptse.record._schema import (
     ErrorRecord,
     GateRecord,
     InvocationRecord,
+    MetricRecord,
     ModelRecord,
     PromptRecord,
     RankedRecord,
@@ -72,6 +80,15 @@ def hostile_record(*, n_tasks: int = 4, programs: int = 1) -> Record:
         ),
         errors=[ErrorRecord(where=ATTACK, message=ATTACK)],
         emotions=EMOTIONS,
+        metrics={
+            "theirs": MetricRecord(
+                label=ATTACK,
+                short_label=ATTACK,
+                direction="at least",
+                unit="share",
+                option=ATTACK,
+            )
+        },
         rankings=[_ranking()],
         comparisons=[_comparison(suite, model) for suite in SUITES for model in MODELS],
     )
@@ -85,14 +102,11 @@ def _suite(suite: str, model: str, n_tasks: int) -> SuiteRecord:
         n_tasks=n_tasks,
         n_variants=3 * n_tasks,
         n_measured=3 * n_tasks,
-        pass_at_1=0.75,
+        estimates=estimates(pass_at_1=0.75, auc_e=0.8, ci95=(0.7, 0.9), excess=0.17, theirs=0.5),
         elasticity=curve,
         elasticity_null=dict.fromkeys(DISTANCES, 0.97),
         elasticity_ci95={"0.1": (0.85, 0.95), "0.2": (0.7, 0.9), "0.3": None},
-        auc_e=0.8,
-        ci95=(0.7, 0.9),
         auc_e_null=0.97,
-        excess=0.17,
         ess_median=4.0,
         gates=[
             GateRecord(name="auc-e", threshold=0.9, value=0.8, verdict="fail", message=ATTACK),

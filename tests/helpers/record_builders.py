@@ -14,6 +14,7 @@ from pytest_promptse.record._schema import (
     SCHEMA,
     CalibrationRecord,
     EmotionRecord,
+    EstimateRecord,
     GateRecord,
     InvocationRecord,
     LightRecord,
@@ -88,6 +89,25 @@ def task_record(name, **changed):
     )
 
 
+def estimates(**values):
+    """Return the estimates of a suite with these values by metric; ``ci95`` is that of AUC-E."""
+    intervals = {"auc_e": values.pop("ci95", None)}
+    return {
+        name: value
+        if isinstance(value, EstimateRecord)
+        else EstimateRecord(value=value, ci95=intervals.get(name))
+        for name, value in values.items()
+        if value is not None
+    }
+
+
+def with_estimates(suite, **changed):
+    """Return a suite with other estimates by metric, or without those that are None."""
+    merged = {**suite.estimates, **estimates(**changed)}
+    gone = {name for name, value in changed.items() if value is None}
+    return replace(suite, estimates={k: v for k, v in merged.items() if k not in gone})
+
+
 def suite_record(**changed):
     return SuiteRecord(
         **{
@@ -99,14 +119,10 @@ def suite_record(**changed):
             "n_tasks": 1,
             "n_variants": 10,
             "n_measured": 10,
-            "pass_at_1": None,
             "elasticity": {},
             "elasticity_null": {},
             "elasticity_ci95": {},
-            "auc_e": None,
-            "ci95": None,
             "auc_e_null": None,
-            "excess": None,
             "ess_median": None,
             "light": None,
             "gates": [],
@@ -321,14 +337,11 @@ def sample_suite(name, **changed):
         "model": "tiny",
         "n_variants": 6,
         "n_measured": 6,
-        "pass_at_1": 1.0,
+        "estimates": estimates(pass_at_1=1.0, auc_e=0.8, ci95=(0.75, 0.85), excess=0.18),
         "elasticity": CURVE,
         "elasticity_null": CURVE,
         "elasticity_ci95": dict.fromkeys(CURVE),
-        "auc_e": 0.8,
-        "ci95": (0.75, 0.85),
         "auc_e_null": 0.98,
-        "excess": 0.18,
         "p_value": 0.01,
         "p_adjusted": 0.02,
         "ess_median": 4.0,

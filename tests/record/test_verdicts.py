@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
-from record_builders import falling, flat, make_record, make_suite, make_task
+from record_builders import falling, flat, make_record, make_suite, make_task, with_estimates
 
 from pytest_promptse.record._schema import EstimateRecord
 from pytest_promptse.record._verdicts import verdicts_in_words
@@ -13,7 +13,10 @@ from pytest_promptse.record._verdicts import verdicts_in_words
 def described(tasks, **changed):
     """Return the words for a suite of `tasks`, given as (original, variants by distance)."""
     made = [make_task(f"t{number}", *rates) for number, rates in enumerate(tasks)]
-    suite = replace(make_suite(made), pass_at_1=0.9, n_variants=10, n_measured=10, **changed)
+    ci95 = changed.pop("ci95", None)
+    drop = changed.pop("drop", None)
+    suite = replace(make_suite(made), n_variants=10, n_measured=10, **changed)
+    suite = with_estimates(suite, pass_at_1=0.9, auc_e=0.9, ci95=ci95, drop=drop)
     [verdict] = verdicts_in_words(make_record((suite, made)))
     return str(verdict)
 
@@ -48,7 +51,7 @@ def test_chance_is_no_explanation_against_the_gate_or_the_drop(changed):
 
 def test_the_samples_that_pass_are_counted():
     made = [make_task("t", *falling(1.0, 0.5, 0.0))]
-    suite = replace(make_suite(made), pass_at_1=1.0)
+    suite = with_estimates(make_suite(made), pass_at_1=1.0)
     [verdict] = verdicts_in_words(make_record((suite, made)))
     variants = made[0].variants
     n = made[0].original.n
@@ -70,7 +73,7 @@ def test_a_suite_that_fails_is_not_said_to_keep_what_it_solves():
 
 def test_a_part_of_a_suite_is_too_few_for_a_comparison():
     made = [make_task("t", *flat(1.0))]
-    suite = replace(make_suite(made), pass_at_1=None, n_variants=13, n_measured=1)
+    suite = replace(make_suite(made), n_variants=13, n_measured=1)
     [verdict] = verdicts_in_words(make_record((suite, made)))
     assert verdict.text.endswith(
         "1 of 13 prompts were measured, which is too few to compare variants with their original."
@@ -94,7 +97,9 @@ def test_of_many_suites_those_that_fail_are_described_after_their_number():
     for number in range(6):
         task = make_task("t", *falling(0.5, 0.5, 0.5), suite=f"test_a.py::test_{number}")
         verdict = "fail" if number == 3 else "pass"
-        pairs.append((replace(make_suite([task]), pass_at_1=1.0, verdict=verdict), [task]))
+        pairs.append(
+            (with_estimates(replace(make_suite([task]), verdict=verdict), pass_at_1=1.0), [task])
+        )
     said = [str(verdict) for verdict in verdicts_in_words(make_record(*pairs))]
     assert said[0] == "1 of 6 suites fail."
     assert len(said) == 2
@@ -105,7 +110,8 @@ def test_variants_that_were_not_measured_are_counted():
     said = described([flat(1.0)] * 2, n_tasks=2, ci95=(0.9, 1.0))
     assert "not measured" not in said
     made = [make_task("t", *flat(1.0))] * 2
-    suite = replace(make_suite(made), pass_at_1=1.0, n_variants=10, n_measured=7)
+    suite = replace(make_suite(made), n_variants=10, n_measured=7)
+    suite = with_estimates(suite, pass_at_1=1.0)
     [verdict] = verdicts_in_words(make_record((suite, made)))
     assert "3 variants were not measured" in verdict.text
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from msgspec.structs import replace
-from record_builders import make_suite, make_task
+from record_builders import make_record, make_suite, make_task, with_estimates
 
 from pytest_promptse.record._schema import EstimateRecord, RoundsRecord
 from pytest_promptse.reports._estimates import EARLY, estimates, scopes
@@ -12,9 +12,15 @@ def suite(**changed):
     return replace(found, **changed)
 
 
+def cells(**changed):
+    """Return the cells of a suite with these estimates, by label."""
+    record = make_record()
+    return {one.label: one for one in estimates(record, with_estimates(suite(), **changed))}
+
+
 def test_every_figure_stands_with_both_intervals():
     drop = EstimateRecord(value=0.05, ci95=(0.01, 0.09), exact=(-0.02, 0.3))
-    found = {one.label: one for one in estimates(suite(drop=drop, ci95=(0.9, 0.95)))}
+    found = cells(auc_e=0.92, ci95=(0.9, 0.95), drop=drop)
     assert found["drop"][1:] == ("+0.05", "+0.01 to +0.09", "−0.02 to +0.30")  # noqa: RUF001
     assert found["AUC-E"].ci95 == "0.90–0.95"  # noqa: RUF001
     assert "share of tasks that flip" not in found
@@ -22,8 +28,8 @@ def test_every_figure_stands_with_both_intervals():
 
 def test_large_limits_of_an_odds_ratio_are_shown_as_powers_of_ten():
     odds = EstimateRecord(value=0.8, ci95=(0.5, 123456.7), exact=(0.0, 123456.7))
-    found = {one.label: one for one in estimates(suite(odds_ratio=odds))}
-    assert found["odds ratio of variants"][1:] == ("0.80", "0.50–1e+05", "0.00–1e+05")  # noqa: RUF001
+    found = cells(odds_ratio=odds)
+    assert found["odds ratio"][1:] == ("0.80", "0.50–1e+05", "0.00–1e+05")  # noqa: RUF001
 
 
 def test_what_intervals_speak_for_is_said_once():

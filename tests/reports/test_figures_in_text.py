@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from record_builders import falling, make_record, make_suite, make_task
+from record_builders import falling, make_record, make_suite, make_task, with_estimates
 from rich.cells import cell_len
 
 from pytest_promptse.record._verdicts import verdicts_in_words
@@ -34,7 +34,9 @@ def test_suites_of_one_name_in_two_folders_are_distinguished():
         make_task("t", *falling(1.0, 0.5, 0.0), suite=f"{folder}/test_a.py::test_a")
         for folder in ("api", "web")
     ]
-    suites = [replace(make_suite([task]), pass_at_1=1.0, verdict="fail") for task in tasks]
+    suites = [
+        with_estimates(replace(make_suite([task]), verdict="fail"), pass_at_1=1.0) for task in tasks
+    ]
     record = make_record(*((suite, [task]) for suite, task in zip(suites, tasks, strict=True)))
     rows = "\n".join(str(line) for line in overview(suites, width=200))
     said = "\n".join(map(str, verdicts_in_words(record)))

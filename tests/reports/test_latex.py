@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from record_builders import falling, flat, make_run
+from record_builders import falling, flat, make_run, with_estimates
 
 from pytest_promptse.errors import RecordError
 from pytest_promptse.reports import _latex
@@ -35,8 +35,8 @@ def test_a_note_is_one_comment():
 def test_a_report_has_a_row_for_each_suite(tmp_path):
     record = make_run("alpha_7b", {"one": falling(1.0, 0.5, 0.0), "two": flat(1.0)}).record
     [suite] = record.suites
-    measured = {"pass_at_1": 0.5, "auc_e": 0.75, "elasticity": {"0.1": 0.9, "0.3": None}}
-    record = replace(record, suites=[replace(suite, **measured)])
+    suite = replace(suite, elasticity={"0.1": 0.9, "0.3": None})
+    record = replace(record, suites=[with_estimates(suite, pass_at_1=0.5, auc_e=0.75)])
     path = tmp_path / "paper" / "suites.tex"
     _latex.write(record, path)
     lines = path.read_text().splitlines()

@@ -17,7 +17,8 @@ from pytest_promptse.reports.html import _html as html
 from pytest_promptse.reports.terminal._summary import render
 
 OWN_HTML = re.compile(
-    r"(<details><summary>Most harmful variants \(\d+( of \d+)?\)</summary>|</details>|</?sub>)\n*"
+    r"(<details><summary>(Most harmful variants \(\d+( of \d+)?\)|figures with their intervals)"
+    r"</summary>|</details>|</?sub>)\n*"
 )
 READER = MarkdownIt("gfm-like", {"linkify": False})
 TEXTS = st.text(st.sampled_from("`|\\ \n<a*_[]!(@~$-#\u202e"), max_size=20)
@@ -54,10 +55,11 @@ def test_names_and_messages_stand_in_code_where_nobody_is_mentioned():
 
 def test_every_row_of_a_table_has_every_column():
     found = [token.type for token in READER.parse(_markdown.render(hostile_record()))]
-    # Four suites, two templates, and two figures of each suite against the baseline.
-    assert found.count("tr_open") == (1 + 4) + (1 + 2) + (1 + 8)
-    assert found.count("th_open") == 11 + 9 + 8
-    assert found.count("td_open") == 4 * 11 + 2 * 9 + 8 * 8
+    # Four suites with four figures each, two templates, and two figures of each suite against the
+    # baseline.
+    assert found.count("tr_open") == (1 + 4) + (1 + 16) + (1 + 2) + (1 + 8)
+    assert found.count("th_open") == 11 + 5 + 9 + 8
+    assert found.count("td_open") == 4 * 11 + 16 * 5 + 2 * 9 + 8 * 8
 
 
 def test_a_baseline_is_compared_with_in_the_figures_that_count():

@@ -96,14 +96,18 @@ def test_the_figures_of_a_suite_in_which_some_tasks_break():
     # 1 minus half of the noise floor that 8 of 16 passes have.
     null = found.tasks[0].elasticity_null[0.1]
     lost = 1.0 - (1.0 - null) / 2.0
-    assert found.drop.value == pytest.approx(0.1)
-    assert found.shortfall.value == pytest.approx(lost)
-    assert found.flips.value == pytest.approx(0.1)
-    assert found.flips.ci95 == pytest.approx((0.0376, 0.2051), abs=1e-3)
-    assert found.robust_pass.value == pytest.approx(0.9)
-    assert found.robust_of == 5
-    assert found.squared_sensitivity.value == pytest.approx(0.1)
-    for one in (found.drop, found.robust_pass, found.squared_sensitivity):
+    assert found.estimates["drop"].value == pytest.approx(0.1)
+    assert found.estimates["shortfall"].value == pytest.approx(lost)
+    assert found.estimates["flips"].value == pytest.approx(0.1)
+    assert found.estimates["flips"].ci95 == pytest.approx((0.0376, 0.2051), abs=1e-3)
+    assert found.estimates["robust_pass"].value == pytest.approx(0.9)
+    assert found.estimates["robust_pass"].note == "worst of 5"
+    assert found.estimates["squared_sensitivity"].value == pytest.approx(0.1)
+    for one in (
+        found.estimates["drop"],
+        found.estimates["robust_pass"],
+        found.estimates["squared_sensitivity"],
+    ):
         assert one.exact[0] < one.value < one.exact[1]
 
 
@@ -119,23 +123,28 @@ def test_the_drop_is_the_difference_of_the_counts_that_the_summary_shows(by_task
         for i, row in enumerate(by_task)
     ]
     found = score(tasks, interval=False)
-    assert found.drop.value == pytest.approx(7 / 8 - np.mean(by_task) / 8)
+    assert found.estimates["drop"].value == pytest.approx(7 / 8 - np.mean(by_task) / 8)
 
 
 def test_gains_lower_the_drop_and_elasticity():
     found = score(suite(6, better=True))
-    assert found.drop.value == pytest.approx(-0.1)
+    assert found.estimates["drop"].value == pytest.approx(-0.1)
     assert found.auc_e == pytest.approx(0.9)
-    assert found.squared_sensitivity.value == pytest.approx(0.1)
+    assert found.estimates["squared_sensitivity"].value == pytest.approx(0.1)
 
 
 def test_one_task_gets_the_figures_and_their_intervals_from_its_samples():
     task = TaskSamples("t", passes(28, 32), {d: [passes(6, 8)] * 4 for d in D})
     found = score([task])
-    for one in (found.drop, found.squared_sensitivity, found.robust_pass, found.shortfall):
+    for one in (
+        found.estimates["drop"],
+        found.estimates["squared_sensitivity"],
+        found.estimates["robust_pass"],
+        found.estimates["shortfall"],
+    ):
         assert one.ci95[0] < one.value < one.ci95[1]
         assert one.exact is None
-    assert found.flips.ci95 == (0.0, 1.0)
+    assert found.estimates["flips"].ci95 == (0.0, 1.0)
     assert found.speaks_for == "reruns"
 
 
@@ -157,7 +166,7 @@ def test_an_emotion_that_breaks_every_task_widens_only_the_interval_over_emotion
     widths = [one.ci95[1] - one.ci95[0] for one in (plain, both)]
     assert widths[1] > 2 * widths[0]
     assert both.exact[0] < plain.exact[0]
-    assert both.pass_at_1_ci95 == plain.pass_at_1_ci95
+    assert both.estimates["pass_at_1"].ci95 == plain.estimates["pass_at_1"].ci95
 
 
 def test_intervals_over_emotions_need_their_names():

@@ -108,8 +108,8 @@ def test_an_interval_over_emotions_is_wide_where_one_of_them_breaks_the_model(ti
             resamples=100,
             speaks_for=speaks_for,
         )
-        low, high = score.odds_ratio.ci95
-        assert low < score.odds_ratio.value < high
+        low, high = score.estimates["odds_ratio"].ci95
+        assert low < score.estimates["odds_ratio"].value < high
         width.append(math.log(high / low))
     assert width[1] > wider * width[0]
 
@@ -126,7 +126,7 @@ def test_scores_without_an_original_or_variants_are_left_out():
     lone = TaskSamples("a", Samples([True] * 4), {})
     lost = TaskSamples("b", None, {d: [Samples([True] * 4)] for d in D})
     score = score_suite([lone, lost], distances=D, mode="light", permutations=1, resamples=100)
-    assert score.odds_ratio.value is None
+    assert score.estimates["odds_ratio"].value is None
 
 
 def test_the_model_is_that_of_the_logits():

@@ -208,7 +208,7 @@ def test_a_single_task_gets_its_interval_from_its_samples():
     assert score.excess_ci95 == pytest.approx((score.auc_e_null - high, score.auc_e_null - low))
     assert score.light.ci95 is not None
     assert score.elasticity_ci95[0.3] is not None
-    assert score.pass_at_1_ci95[0] < 28 / 32 < score.pass_at_1_ci95[1]
+    assert score.estimates["pass_at_1"].ci95[0] < 28 / 32 < score.estimates["pass_at_1"].ci95[1]
     assert score.warnings == ()
 
 
@@ -235,12 +235,14 @@ def test_intervals_over_reruns_hold_the_tasks_fixed():
     over_tasks = score_suite(tasks, **options)
     reruns = score_suite(tasks, speaks_for="reruns", **options)
     assert (over_tasks.speaks_for, reruns.speaks_for) == ("tasks", "reruns")
-    assert reruns.drop.value == over_tasks.drop.value == 0.5
-    assert over_tasks.drop.ci95[0] < 0.2
-    assert reruns.drop.ci95[0] > 0.45
-    assert reruns.drop.ci95[1] < 0.55
+    assert reruns.estimates["drop"].value == over_tasks.estimates["drop"].value == 0.5
+    assert over_tasks.estimates["drop"].ci95[0] < 0.2
+    assert reruns.estimates["drop"].ci95[0] > 0.45
+    assert reruns.estimates["drop"].ci95[1] < 0.55
     assert 0.45 < reruns.ci95[0] < 0.5 < reruns.ci95[1] < 0.55
-    assert all(one is None for one in (reruns.exact, reruns.drop.exact, reruns.excess_exact))
+    assert all(
+        one is None for one in (reruns.exact, reruns.estimates["drop"].exact, reruns.excess_exact)
+    )
     assert not any("tasks are few" in line for line in reruns.warnings)
 
 
@@ -249,7 +251,7 @@ def test_the_order_of_the_tasks_does_not_change_intervals_over_reruns():
     options = {"distances": D, "mode": "promptse", "speaks_for": "reruns", **FAST}
     forth, back = score_suite(tasks, **options), score_suite(tasks[::-1], **options)
     assert forth.ci95 == back.ci95
-    assert forth.shortfall == back.shortfall
+    assert forth.estimates["shortfall"] == back.estimates["shortfall"]
 
 
 def test_a_single_task_does_not_cover_variants_that_were_not_sampled():
@@ -354,7 +356,7 @@ def test_few_tasks_are_warned_of_and_enough_are_not():
 
 def test_intervals_can_be_left_out():
     score = score_suite(suite(12), distances=D, mode="promptse", interval=False)
-    assert (score.ci95, score.excess_ci95, score.pass_at_1_ci95) == (None,) * 3
+    assert (score.ci95, score.excess_ci95, score.estimates["pass_at_1"].ci95) == (None,) * 3
     assert set(score.elasticity_ci95.values()) == {None}
 
 

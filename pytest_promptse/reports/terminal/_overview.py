@@ -28,7 +28,7 @@ from pytest_promptse.reports._formatting import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pytest_promptse.record._schema import SuiteRecord
+    from pytest_promptse.record._schema import Record, SuiteRecord
 
 _STYLES = {"pass": "green", "fail": "bold red", "inconclusive": "yellow"}
 _LEAST_NAME, _MOST_NAME = 12, 48
@@ -82,10 +82,10 @@ def besides(suites: Sequence[SuiteRecord], *, width: int) -> Iterator[Text]:
         yield Text(shortened(name, room)).append_text(columns(row, widths))
 
 
-def further(suites: Sequence[SuiteRecord]) -> Iterator[Text]:
-    """Yield each suite's figures with their intervals, including secondary figures."""
+def further(record: Record, suites: Sequence[SuiteRecord]) -> Iterator[Text]:
+    """Yield the figures of each of `suites`, which are in `record`, with their intervals."""
     for suite in suites:
-        rows = estimates(suite)
+        rows = estimates(record, suite)
         widths = [max(len(row[at]) for row in [_FURTHER, *rows]) for at in range(len(_FURTHER))]
         for number, row in enumerate([_FURTHER, *rows]):
             name = label(suite) if number == 0 and len(suites) > 1 else row.label

@@ -144,7 +144,7 @@ def _each(
         yield (Text(line) for line in control_lines(suites, verbose=verbose))
         if verbose:
             yield besides(suites, width=width)
-            yield further(suites)
+            yield further(record, suites)
             for own in subgroups:
                 yield calibration(own.calibration or {})
             yield variant_lines(tasks_of(record, one), width=width)

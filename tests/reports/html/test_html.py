@@ -116,7 +116,7 @@ def test_a_record_is_always_the_same_page(page):
 
 def test_what_was_not_measured_is_a_dot(record):
     nothing = msgspec.structs.replace(
-        record.suites[0], auc_e=None, ci95=None, elasticity={"0.3": None}, light=None
+        record.suites[0], estimates={}, elasticity={"0.3": None}, light=None
     )
     shown = Page(_html.render(msgspec.structs.replace(record, suites=[nothing])))
     assert "·" in shown.text

@@ -136,7 +136,7 @@ def test_the_columns_are_explained_under_their_table(record):
     lines = shown(record, width=80).splitlines()
     assert "noise: AUC-E of a perfectly stable model; light: AUC-E from pass rates alone" in lines
     assert "light: " not in shown(one(record, mode="light"), width=80)
-    assert "noise: " not in shown(one(record, auc_e=None, pass_at_1=None))
+    assert "noise: " not in shown(one(record, estimates={}))
 
 
 def test_only_what_exceeds_noise_has_a_star(record):
@@ -246,7 +246,7 @@ def test_a_shell_joins_what_was_broken_to_fit(tmp_path):
 
 
 def test_where_only_single_variants_ran_they_are_what_is_shown(record):
-    text = shown(one(record, pass_at_1=None, auc_e=None, ci95=None, n_measured=1))
+    text = shown(one(record, estimates={}, n_measured=1))
     assert "d0.3-tired-b" in text
     assert "AUC-E" not in text
 
@@ -257,7 +257,8 @@ def test_colours_are_used_only_if_requested(record):
 
 
 def test_what_was_not_measured_is_a_dot_and_not_a_zero(record):
-    line = after_verdicts(shown(one(record, auc_e=None, ci95=None, light=None))).splitlines()[2]
+    only = {"pass_at_1": record.suites[0].estimate("pass_at_1")}
+    line = after_verdicts(shown(one(record, estimates=only, light=None))).splitlines()[2]
     assert "0.00" not in line
     assert line.count("·") == 3
 
