@@ -13,7 +13,7 @@ from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._document import read_document
 from pytest_promptse.variants._generate import Selection, generate
 
-STUBS = yaml.safe_load((Path(__file__).parent / "prompts" / "stubs.yaml").read_text("utf-8"))
+STUBS = yaml.safe_load(Path(__file__).with_name("stubs.yaml").read_text("utf-8"))
 SIGNS = {"bash": "#", "ruby": "#", "sql": "--"}
 GO = """\
 package main
