@@ -56,6 +56,7 @@ def judge_gate(
     sensitivity: float | None = None,
     fails_by: Literal["both", "ci95"] = "both",
     narrowed_by: str = "More tasks would narrow it",
+    label: str | None = None,
 ) -> Gate:
     """Compare a figure with its threshold.
 
@@ -93,6 +94,8 @@ def judge_gate(
         they could lose, so hardly any suite could fail by them. A pass always takes both.
     narrowed_by
         A sentence for the message if only `exact` contains the threshold.
+    label
+        The name in messages. None means that of the metric that `name` is the gate of.
 
     Raises
     ------
@@ -101,7 +104,7 @@ def judge_gate(
     """
     if threshold is not None and math.isnan(threshold):
         raise ValueError(f"gate {name!r}: the threshold is NaN; give a number")
-    label = metric_label(name)
+    label = metric_label(name) if label is None else label
     if threshold is None:
         text = f"{label} {_shown(value)}" if value is not None else f"{label} was not measured"
         return Gate(name=name, threshold=None, value=value, ci95=ci95, verdict=None, message=text)
@@ -181,7 +184,7 @@ def judge_pass_rate(
     """
     value = passes / n
     ci95 = share_interval(passes, n, comparisons=comparisons)
-    gate = judge_gate("pass-rate", value, floor, ci95=ci95, kind=kind)
+    gate = judge_gate("pass-rate", value, floor, ci95=ci95, kind=kind, label="pass rate")
     text = f"{gate.message} ({passes} of {n} samples pass)"
     if kind == "confident" and comparisons > 1:
         text += f", judged together with {comparisons - 1} other prompts"
