@@ -126,7 +126,7 @@ def main() -> None:
         right = other = nothing = covered = confirmed = spent = 0
         for seed in range(RUNS):
             model = ScriptedModel(truth, seed)
-            found = harden(model.measure, NAMES, variants=VARIANTS)
+            found = harden(model.measure, lambda: NAMES, variants=VARIANTS)
             mended = found.result == "mended"
             right += mended and found.winner == CURE
             other += mended and found.winner != CURE

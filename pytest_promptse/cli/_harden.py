@@ -75,7 +75,7 @@ def add_parser(subparsers: Subparsers) -> None:
 def _harden(chosen: argparse.Namespace) -> int:
     from pytest_promptse.cli._extensions import hooks  # noqa: PLC0415 - `--help` is quick
     from pytest_promptse.compare import _page  # noqa: PLC0415
-    from pytest_promptse.harden._candidates import load_candidates  # noqa: PLC0415
+    from pytest_promptse.harden._candidates import is_for, load_candidates  # noqa: PLC0415
     from pytest_promptse.harden._pytest_runs import PytestRuns  # noqa: PLC0415
     from pytest_promptse.harden._report import in_words, paste_lines, sections_of  # noqa: PLC0415
     from pytest_promptse.harden._search import UNTOUCHED, harden  # noqa: PLC0415
@@ -98,9 +98,16 @@ def _harden(chosen: argparse.Namespace) -> int:
         max_requests=_number(chosen.max_requests, "max_requests"),
         say=lambda line: sys.stderr.write(f"promptse: {line}\n"),
     )
-    names = [name for name in candidates if name != UNTOUCHED]
+
+    def useful() -> list[str]:
+        return [
+            name
+            for name, candidate in candidates.items()
+            if name != UNTOUCHED and is_for(candidate, runs.records[0])
+        ]
+
     try:
-        hardening = harden(runs.measure, names, variants=chosen.variants)
+        hardening = harden(runs.measure, useful, variants=chosen.variants)
     except KeyboardInterrupt:
         sys.stderr.write("promptse: stopped; the same command goes on where this one stopped\n")
         return _INTERRUPTED

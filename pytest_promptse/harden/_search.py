@@ -21,7 +21,7 @@ from pytest_promptse.scoring._confidence_sequence import finite_population_limit
 from pytest_promptse.scoring._paired_gain import paired_gain, rate_difference
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pytest_promptse.scoring._paired_gain import Gain
 
@@ -141,7 +141,9 @@ class Hardening:
     rounds: tuple[tuple[tuple[str, ...], int], ...] = ()
 
 
-def harden(measure: Measure, candidates: Sequence[str], *, variants: int) -> Hardening:
+def harden(
+    measure: Measure, candidates: Callable[[], Sequence[str]], *, variants: int
+) -> Hardening:
     """Find the best candidate and confirm it.
 
     Parameters
@@ -149,7 +151,8 @@ def harden(measure: Measure, candidates: Sequence[str], *, variants: int) -> Har
     measure
         Measures templates. The first call has the settings of the project.
     candidates
-        Names of templates, without the untouched one.
+        Returns the names of templates, without the untouched one. It is called after the first
+        measurement, which shows what there is to mend.
     variants
         The most variants per distance in a round of the search, at least 2. The confirmation has
         twice as many.
@@ -157,7 +160,8 @@ def harden(measure: Measure, candidates: Sequence[str], *, variants: int) -> Har
     drop = drop_of(measure([UNTOUCHED])[UNTOUCHED])
     if drop.low <= 0.0:
         return Hardening(result="nothing to mend", drop=drop)
-    left = list(candidates)
+    names = candidates()
+    left = list(names)
     rounds: list[tuple[tuple[str, ...], int]] = []
     drawn: dict[tuple[str, str], None] = {}
     size = 1
@@ -167,7 +171,7 @@ def harden(measure: Measure, candidates: Sequence[str], *, variants: int) -> Har
         rounds.append((templates, size))
         drawn |= _newly_drawn(outcomes[UNTOUCHED], drawn)
         planned = len(drawn) * variants // size
-        error = _ERROR / len(candidates)
+        error = _ERROR / len(names)
         left = _still_possible(outcomes, left, list(drawn), planned=planned, error=error)
         left = left[: math.ceil((len(templates) - 1) / 2)]
         if len(left) <= 1 or size >= variants:

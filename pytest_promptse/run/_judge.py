@@ -22,6 +22,7 @@ from pytest_promptse.sandbox._limits import (
 )
 from pytest_promptse.store._run_log import SampleRecord, VariantRow, text_key
 from pytest_promptse.store._store import StoredVerdict
+from pytest_promptse.tasks._prompt_examples import prompt_examples
 from pytest_promptse.variants._variant import text_hash
 
 if TYPE_CHECKING:
@@ -258,6 +259,21 @@ class CompletionJudge:
         programs = dict.fromkeys(
             found.program for found in extracted.values() if found.program is not None
         )
+        if planned.programs > 1:
+            passing = self._passing_examples(programs, task, check)
+            completions = selected(
+                completions,
+                planned.programs,
+                lambda completion: (
+                    extracted[completion.text, completion.finish_reason].program in passing
+                ),
+            )
+            programs = dict.fromkeys(
+                program
+                for completion in completions
+                if (program := extracted[completion.text, completion.finish_reason].program)
+                is not None
+            )
         with self._shared_checker():
             verdicts = self._verdicts(programs, task, check)
         judged = []
@@ -276,6 +292,23 @@ class CompletionJudge:
                 )
             )
         return tuple(judged)
+
+    def _passing_examples(self, programs: Iterable[str], task: Task, check: Check) -> set[str]:
+        """Return the programs that pass the examples in the prompt, which is none without any."""
+        examples = prompt_examples(task.prompt, task.entry_point)
+        if not examples:
+            return set()
+        # The reference of the task need not pass the examples: some prompts contradict their check.
+        asked = replace(task, examples=examples, tests=None, reference=None)
+        own = Check(
+            key=text_hash(f"prompt examples {check.key}"),
+            run=_check_examples,
+            limits=check.limits,
+            process=CheckProcess(forks=check.process.forks),
+        )
+        with self._shared_checker():
+            verdicts = self._verdicts(programs, asked, own)
+        return {program for program, verdict in verdicts.items() if not verdict.cause}
 
     def _verdicts(
         self, programs: Iterable[str], task: Task, check: Check
@@ -407,6 +440,32 @@ class CompletionJudge:
         shared, self._shared = self._shared, None
         if shared is not None:
             shared.close()
+
+
+def selected(
+    completions: Sequence[Completion], programs: int, passes: Callable[[Completion], bool]
+) -> tuple[Completion, ...]:
+    """Return one completion of each sample: the first that passes, else the first.
+
+    Parameters
+    ----------
+    completions
+        The completions in their order; those of a sample follow each other.
+    programs
+        Number of completions of each sample, at least 1.
+    passes
+        Whether the program in a completion passes.
+    """
+    samples = [completions[n : n + programs] for n in range(0, len(completions), programs)]
+    return tuple(next(filter(passes, sample), sample[0]) for sample in samples)
+
+
+def _check_examples(candidate: Candidate, task: Task) -> CheckResult:
+    try:
+        task.check(candidate)
+    except AssertionError as error:
+        return CheckResult("wrong_answer", safe_text(error))
+    return CheckResult("")
 
 
 def _characters(built: Iterable[str | Failure]) -> int:

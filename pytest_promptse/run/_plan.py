@@ -48,6 +48,8 @@ class PlannedVariant:
         Returns the job that samples the prompt.
     control
         True for a control variant, which is measured beside the variants and is part of no gate.
+    programs
+        Number of completions of each sample, of which one is judged.
     """
 
     task: Task
@@ -56,6 +58,12 @@ class PlannedVariant:
     make: Callable[[], VariantPrompt]
     job_for: Callable[[VariantPrompt], Job]
     control: bool = False
+    programs: int = 1
+
+    @property
+    def n_completions(self) -> int:
+        """Number of completions to request."""
+        return self.n * self.programs
 
     @cached_property
     def _made(self) -> VariantPrompt:
@@ -387,8 +395,11 @@ def plan_suite(
         If a control variant has the id of a variant.
     """
     decoding = Decoding(
-        temperature=settings.temperature, top_p=settings.top_p, max_tokens=settings.max_tokens
+        temperature=settings.temperature,
+        top_p=settings.top_p,
+        max_tokens=settings.max_tokens * (template.max_tokens_times if template else 1),
     )
+    programs = template.programs if template else 1
     tasks = tuple(tasks)
     check_ids(tasks, suite_id)
     variants = []
@@ -405,7 +416,7 @@ def plan_suite(
                 identity=identity_for_task,
                 model=model,
                 decoding=decoding,
-                n=n,
+                n=n * programs,
                 seed=derive_seed(settings.seed, task.id, outline.distance, outline.index, *kind),
                 template=template.name if template else None,
                 since=since,
@@ -418,6 +429,7 @@ def plan_suite(
                     make=own.make,
                     job_for=job_for,
                     control=own.control,
+                    programs=programs,
                 )
             )
     _check_variant_ids(suite_id, variants)

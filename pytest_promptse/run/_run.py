@@ -481,7 +481,7 @@ class PromptseRun:
                 suite,
                 planned,
                 judged,
-                tokens=self.store.tokens(planned.job.key),
+                tokens=self.store.tokens(planned.job.key, programs=planned.programs),
                 node=node_of(planned),
             )
             self.run_log.add(row)

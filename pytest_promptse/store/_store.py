@@ -207,10 +207,11 @@ class Store:
             for sample, text, reason, n_tokens, logprob in rows
         )
 
-    def tokens(self, key: str) -> tuple[float, float] | None:
+    def tokens(self, key: str, *, programs: int = 1) -> tuple[float, float] | None:
         """Return the mean prompt tokens per request and the mean completion tokens per sample.
 
-        The means are over all runs. The result is None if the model reported no token counts.
+        The means are over all runs. The result is None if the model reported no token counts. A
+        sample has `programs` completions.
         """
         with self.database.read() as connection:
             requests, into, out, samples = connection.execute(
@@ -221,7 +222,9 @@ class Store:
                 """,
                 (key,),
             ).fetchone()
-        return (into / requests, out / samples) if requests and samples and into else None
+        if not (requests and samples and into):
+            return None
+        return into / requests, programs * out / samples
 
     def missing(
         self, keys: Mapping[str, int], *, since: Mapping[str, float] | None = None

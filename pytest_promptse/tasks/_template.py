@@ -30,24 +30,28 @@ import os.path
 import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
+from pytest_promptse._suggestions import nearest
 from pytest_promptse.config._data_files import templates_dir
 from pytest_promptse.errors import TaskError
+from pytest_promptse.sandbox._causes import Cause
 from pytest_promptse.tasks import _plainyaml
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from pytest_promptse.tasks._jinja import Parts
+    from pytest_promptse.tasks._plainyaml import YamlNode
     from pytest_promptse.tasks._task import Task
 
 SHIPPED = "shipped:"
 """Prefix of patterns for the templates of this package."""
 
 _HEADER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_KEYS = ("name", "variables")
+_MOST_TIMES = 64
+CAUSES: tuple[Cause, ...] = get_args(Cause)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +70,13 @@ class Template:
         The text of the file.
     variables
         The variables that the header declares.
+    max_tokens_times
+        The factor of the settings' ``max_tokens``, at least 1.
+    programs
+        Number of completions per sample, at least 1. The first whose program passes the prompt's
+        own examples is judged.
+    helps
+        The causes of failure that the template is meant for; empty for all.
     """
 
     name: str
@@ -73,6 +84,9 @@ class Template:
     place: str
     source: str
     variables: Mapping[str, Any] = field(default_factory=dict)
+    max_tokens_times: int = 1
+    programs: int = 1
+    helps: tuple[Cause, ...] = ()
 
     @property
     def header(self) -> str:
@@ -221,28 +235,62 @@ def _load(path: Path, place: str) -> Template:
         raise TaskError(f"{path}:1: not UTF-8 text ({error.reason}); save it as UTF-8") from None
     except OSError as error:
         raise TaskError(f"{path}: cannot be read: {error.strerror}; check the path") from None
-    name, variables = _header(source, path)
-    template = Template(name=name, path=path, place=place, source=source, variables=variables)
+    template = Template(
+        **{"name": path.stem} | _header(source, path), path=path, place=place, source=source
+    )
     template._parts.validate()  # noqa: SLF001 - two halves of one module
     return template
 
 
-def _header(source: str, path: Path) -> tuple[str, dict[str, Any]]:
+def _header(source: str, path: Path) -> dict[str, Any]:
+    """Return the fields of the template that its header sets."""
     header = _HEADER.match(source)
     if header is None and source.startswith("---"):
         raise TaskError(f"{path}:1: the header that starts here is never closed by a line '---'")
     if header is None or not header[1].strip():
-        return path.stem, {}
-    fields = _plainyaml.parse(header[1], path, first_line=2).fields("the header", _KEYS)
-    name = path.stem
-    if "name" in fields:
-        name = fields["name"].text("the template's name")
-        if any(part in name for part in ("[", "]", "::", "\n")):
-            raise fields["name"].error(f"the name {name!r} must do without '[', ']' and '::'")
+        return {}
+    nodes = _plainyaml.parse(header[1], path, first_line=2).fields("the header", _FIELDS)
+    return {key: _FIELDS[key](node) for key, node in nodes.items()}
+
+
+def _name(node: YamlNode) -> str:
+    name = node.text("the template's name")
+    if any(part in name for part in ("[", "]", "::", "\n")):
+        raise node.error(f"the name {name!r} must do without '[', ']' and '::'")
+    return name
+
+
+def _variables(node: YamlNode) -> dict[str, Any]:
     variables: dict[str, Any] = {}
-    if "variables" in fields:
-        for key, place in fields["variables"].fields("variables").items():
-            if key == "task" or not key.isidentifier():
-                raise place.error(f"{key!r} cannot be the name of a variable; give another")
-            variables[key] = place.value()
-    return name, variables
+    for key, value in node.fields("variables").items():
+        if key == "task" or not key.isidentifier():
+            raise value.error(f"{key!r} cannot be the name of a variable; give another")
+        variables[key] = value.value()
+    return variables
+
+
+def _times(node: YamlNode) -> int:
+    times = node.value()
+    if type(times) is not int or not 1 <= times <= _MOST_TIMES:
+        raise node.error(f"{times!r} is not a whole number from 1 to {_MOST_TIMES}")
+    return times
+
+
+def _causes(node: YamlNode) -> tuple[Cause, ...]:
+    causes: list[Cause] = []
+    for item in node.items("helps"):
+        name = item.text("a cause of failure")
+        if name not in CAUSES:
+            raise item.error(f"{name!r} is no cause of failure{nearest(name, CAUSES)}")
+        causes.append(name)
+    return tuple(causes)
+
+
+_FIELDS: Mapping[str, Callable[[YamlNode], Any]] = {
+    "name": _name,
+    "variables": _variables,
+    "max_tokens_times": _times,
+    "programs": _times,
+    "helps": _causes,
+}
+"""The keys of the header, each a field of `Template`, with the function that reads its value."""

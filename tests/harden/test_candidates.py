@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from pytest_promptse.errors import TaskError
-from pytest_promptse.harden._candidates import load_candidates
+from pytest_promptse.harden._candidates import is_for, load_candidates
 from pytest_promptse.harden._search import UNTOUCHED
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.tasks._template import render
@@ -48,3 +50,23 @@ def test_a_name_that_is_taken_is_an_error(tmp_path):
     (tmp_path / "system.j2").write_text("{{ task.prompt }}")
     with pytest.raises(TaskError, match="the template name 'system' is taken"):
         load_candidates(["system.j2"], tmp_path)
+
+
+def lost(prompt, *causes):
+    """Return a record of one prompt whose variants fail for these causes."""
+    variants = [SimpleNamespace(causes=dict.fromkeys(causes, 1))]
+    task = SimpleNamespace(original=SimpleNamespace(prompt=prompt), variants=variants)
+    return SimpleNamespace(tasks=[task])
+
+
+def test_the_diagnosis_decides_which_candidates_take_part(tmp_path):
+    candidates = load_candidates([], tmp_path)
+
+    def useful(*lost_for):
+        return {name for name, each in candidates.items() if is_for(each, lost(*lost_for))}
+
+    general = {name for name, each in candidates.items() if not each.template.helps} - {"select"}
+    assert useful(PROMPT, "truncated") == general | {"room"}
+    assert {"contract", "restate"} <= useful(PROMPT, "interface")
+    assert "room" not in useful(PROMPT, "wrong_answer")
+    assert "select" in useful(PROMPT + " `slug('a b')` returns `'a-b'`.", "wrong_answer")

@@ -42,7 +42,7 @@ class Scripted:
 
 def run(rates, confirmation=None, *, variants=4):
     model = Scripted(rates, confirmation)
-    return harden(model.measure, NAMES, variants=variants), model
+    return harden(model.measure, lambda: NAMES, variants=variants), model
 
 
 def test_the_candidate_that_cures_is_confirmed():

@@ -106,6 +106,21 @@ def test_equal_programs_run_once(store, sandbox):
     assert body.runs == 2
 
 
+def test_of_several_programs_the_first_that_passes_the_prompts_examples_is_judged(store, sandbox):
+    task = make_task("inc", prompt="Write `inc(x)`. `inc(4)` returns `5`.")
+    [original, *_] = plan([task], variants=1).variants
+    several = replace(original, programs=2)
+    body = CountedCheck()
+    judged = CompletionJudge(store, lambda: sandbox).judge(
+        several, completions(WRONG, RIGHT, WORDS, WRONG, RIGHT, RIGHT), CHAT, check_of(body)
+    )
+    assert [(sample.completion.index, sample.cause) for sample in judged] == [
+        *((1, ""), (2, "no_code"), (4, ""))
+    ]
+    # The hidden check judges only the programs that were chosen.
+    assert body.runs == 1
+
+
 def test_a_program_that_cannot_be_loaded_has_the_cause_of_the_sandbox(store, sandbox):
     assert judge(store, sandbox, [BROKEN], CountedCheck()) == ["syntax"]
 

@@ -43,6 +43,16 @@ def test_the_seeds_do_not_depend_on_model_or_template(tmp_path):
     assert not set(seeds(plan(["inc", "dec"], seed=1))) & set(seeds(plain))
 
 
+def test_a_template_may_request_more_tokens_and_several_programs_for_each_sample(tmp_path):
+    plain = plan(samples=2, variants=1)
+    longer = replace(template(tmp_path), source="{{ task.prompt }}", max_tokens_times=3, programs=4)
+    suite = plan(samples=2, variants=1, planned_template=longer)
+    assert [p.job.n for p in suite.variants] == [4 * p.job.n for p in plain.variants]
+    assert [p.n for p in suite.variants] == [p.n for p in plain.variants]
+    most = plain.settings.max_tokens
+    assert {p.job.decoding.max_tokens for p in suite.variants} == {3 * most}
+
+
 def test_controls_stand_beside_the_variants_and_no_gate_needs_them():
     plain, suite = plan(variants=2), plan(variants=2, control="neutral")
     assert [p.key for p in suite.variants] == [p.key for p in plain.variants]

@@ -146,6 +146,9 @@ HEADER = "---\nvariables:\n  items: [1, 2]\n---\n"
         ("---\nname: x\nvariables:\n  task: 1\n---\n", 4, "cannot be the name of a variable"),
         ("---\nvariables:\n  a: 1\n  a: 2\n---\n", 4, "'a' is given twice"),
         ("---\nname: a[b]\n---\n", 2, "must do without"),
+        ("---\nprograms: 0\n---\n", 2, "0 is not a whole number from 1 to 64"),
+        ("---\nmax_tokens_times: 1.5\n---\n", 2, "1.5 is not a whole number"),
+        ("---\nhelps: [truncate]\n---\n", 2, "did you mean 'truncated'"),
         ("---\nname: [\n---\n", 3, "node content"),
     ],
 )
