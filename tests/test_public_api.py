@@ -25,6 +25,7 @@ PUBLIC_MODULES = {
     "pytest_promptse.errors",
     "pytest_promptse.hookspecs",
     "pytest_promptse.tasks.humaneval",
+    "pytest_promptse.tasks.multipl_e",
 }
 # These run in the jail, which receives them by folder and name.
 GUEST = "pytest_promptse.sandbox.guest"

@@ -61,11 +61,12 @@ def write(record: Record, path: Path) -> None:
     titles += ["AUC-E", "95 %", "noise ceiling", "excess", "drop"]
     rows = [list(_cells(suite, distances, several=several)) for suite in record.suites]
     n_texts = 2 if several else 1
+    warnings = dict.fromkeys(warning for suite in record.suites for warning in suite.warnings)
     text = tabular(
         titles,
         rows,
         is_text=[column < n_texts for column in range(len(titles))],
-        notes=list(scopes(record.suites)),
+        notes=[*scopes(record.suites), *warnings],
     )
     write_chunks([text.encode()], path, what=f"report latex:{path}")
 

@@ -129,7 +129,7 @@ class Check:
 
     def runtime_of(self, task: Task) -> Runtime:
         """Return the runtime of the programs of `task`."""
-        return runtime_of(task.language or "python", self.door or task.door)
+        return runtime_of(task.language or "python", task.reached_by(self.door))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -385,6 +385,7 @@ class CompletionJudge:
             check.process.restore()
 
     def _prepare(self, program: str, task: Task, runtime: Runtime, limits: Limits) -> str | Failure:
+        program = task.whole(program)
         prepare = partial(
             runtime.prepare, program, self._sandbox(), limits, entry_point=task.entry_point
         )

@@ -206,6 +206,7 @@ class Suite:
             settings=chosen.as_json_values(),
             line=self.line,
             looks=list(self.looks),
+            shares_process=any(task.program_tests is not None for task in self.tasks),
         )
 
     def gate_row(self, gate: PlannedGate) -> GatePlanRow:

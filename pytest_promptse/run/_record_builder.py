@@ -497,11 +497,21 @@ def _suite(
         rounds=_rounds(suite, end) if end else None,
         gates=decided,
         verdict=_verdict(decided),
-        warnings=[*(score.warnings if score else ()), *_floor_warning(suite)],
+        warnings=[
+            *([_SHARED_PROCESS] if suite.shares_process else ()),
+            *(score.warnings if score else ()),
+            *_floor_warning(suite),
+        ],
         settings=suite.settings,
         line=suite.line,
         template_sha256=text_hash(suite.template_source[1]) if suite.template_source else None,
     )
+
+
+_SHARED_PROCESS = (
+    "shared process: the verdicts are exit statuses of programs that run together with their "
+    "tests, so a program could forge them"
+)
 
 
 def _with_mode_warning(

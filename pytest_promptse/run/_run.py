@@ -265,7 +265,7 @@ class PromptseRun:
         tasks = tuple(tasks)
         for task in tasks:
             try:
-                runtime = runtime_of(task.language or "python", door or task.door)
+                runtime = runtime_of(task.language or "python", task.reached_by(door))
                 if runtime.guest != "python":
                     task.require_entry_point()
             except TaskError as error:

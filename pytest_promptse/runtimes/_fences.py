@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pytest_promptse.models._blocks import answer_in
 from pytest_promptse.models._extract import Extraction
+from pytest_promptse.runtimes._definitions import definition_of
 from pytest_promptse.runtimes._scripts import called_program
 from pytest_promptse.runtimes._syntax import is_valid
 
@@ -69,6 +70,7 @@ def extract_fenced(
     finish_reason: FinishReason,
     entry_point: str = "",
     prompt: str = "",
+    name: str = "",
 ) -> Extraction:
     """Return the program in `text`.
 
@@ -94,6 +96,9 @@ def extract_fenced(
         joined with the blocks that it needs (`pytest_promptse.runtimes._scripts`).
     prompt
         The prompt. Its code may have names that the program needs, or the program's beginning.
+    name
+        The name of the function that tests in the same language call. The last block that defines
+        it counts most.
     """
     answer = answer_in(text)
     blocks = [block for block in _blocks(answer) if block.code.strip()]
@@ -119,11 +124,11 @@ def extract_fenced(
         program = call(candidates, context=context)
         if program is None and form == "completion":
             program = call([context[-1] + candidates[-1]])
-    return Extraction(program=program or _best(candidates, language), cause=None)
+    main = definition_of(name, language) if name else _MAIN.get(language)
+    return Extraction(program=program or _best(candidates, language, main), cause=None)
 
 
-def _best(candidates: Sequence[str], language: str) -> str:
-    main = _MAIN.get(language)
+def _best(candidates: Sequence[str], language: str, main: re.Pattern[str] | None) -> str:
 
     def rank(place: int) -> tuple[bool, bool, bool, int, int]:
         code = candidates[place]

@@ -18,7 +18,7 @@ from pytest_promptse.errors import SandboxError, TaskError
 from pytest_promptse.models._extract import Extraction, extract
 from pytest_promptse.runtimes import _launcher
 from pytest_promptse.runtimes._fences import extract_fenced
-from pytest_promptse.runtimes._toolchains import InstalledToolchain, installed
+from pytest_promptse.runtimes._toolchains import InstalledToolchain, installed, with_tests
 from pytest_promptse.sandbox._causes import Failure, ProgramStopped
 from pytest_promptse.sandbox._limits import MIB, Limits
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from pytest_promptse.sandbox._candidate import ScriptResult
     from pytest_promptse.sandbox._pool import SandboxPool
 
-Door: TypeAlias = Literal["candidate", "program"]
-"""How a check reaches a program: it calls its functions, or runs it."""
+Door: TypeAlias = Literal["candidate", "program", "tests"]
+"""How a check reaches a program: it calls its functions, runs it, or runs it with its tests."""
 
 _BUILD_LIMITS = Limits(
     wall=60.0,
@@ -116,6 +116,8 @@ def runtime_of(language: str, door: Door) -> Runtime:
         )
     if door == "program":
         return _Run(installed(language))
+    if door == "tests":
+        return _Tested(with_tests(installed(language)))
     if language == "python":
         return _CalledPython()
     if language not in CALLED_LANGUAGES:
@@ -263,6 +265,29 @@ class _Run:
                 "environment": environment,
                 "collect": "",
             }
+        )
+
+
+@dataclass(frozen=True)
+class _Tested(_Run):
+    """A function with tests in its own language, which run in its process."""
+
+    def extract(
+        self,
+        text: str,
+        *,
+        prompt: str,
+        entry_point: str,
+        form: Literal["chat", "completion"],
+        finish_reason: FinishReason,
+    ) -> Extraction:
+        del prompt
+        return extract_fenced(
+            text,
+            language=self.installed.language,
+            form=form,
+            finish_reason=finish_reason,
+            name=entry_point,
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -193,6 +193,14 @@ TOOLCHAINS: dict[str, Toolchain] = {
 }
 
 
+# Go's tests are functions that only a test binary runs.
+_GO_TEST = replace(
+    TOOLCHAINS["go"],
+    file="main_test.go",
+    build=("{tool}", "test", "-c", "-vet=off", "-o", "{output}", "{source}"),
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class InstalledToolchain:
     """A toolchain of this machine.
@@ -254,6 +262,11 @@ def installed(language: str) -> InstalledToolchain:
                 folders=(*_installation(path, toolchain.tool), *_existing(toolchain.folders)),
             )
     raise TaskError(f"language {language!r}: {problem}; {toolchain.install}")
+
+
+def with_tests(toolchain: InstalledToolchain) -> InstalledToolchain:
+    """Return the toolchain that runs a program with tests in its own language."""
+    return replace(toolchain, toolchain=_GO_TEST) if toolchain.language == "go" else toolchain
 
 
 def _paths(tool: str) -> Iterator[tuple[str, str]]:

@@ -37,6 +37,7 @@ class SuiteRow(msgspec.Struct, frozen=True, kw_only=True):
     """The plan of one suite for one model and one prompt template.
 
     ``template_source`` is the path of the template, relative to the root directory, and its text.
+    ``shares_process`` is True if the tests of a task run in the process of the program.
     """
 
     id: str
@@ -53,6 +54,7 @@ class SuiteRow(msgspec.Struct, frozen=True, kw_only=True):
     looks: list[int]
     n_controls: int = 0
     template_source: tuple[str, str] | None = None
+    shares_process: bool = False
 
     @property
     def key(self) -> SuiteKey:

@@ -1,3 +1,3 @@
-"""Tasks, suite files, HumanEval and prompt templates."""
+"""Tasks, suite files, HumanEval, MultiPL-E and prompt templates."""
 
-__all__ = ["humaneval"]
+__all__ = ["humaneval", "multipl_e"]

