@@ -10,14 +10,17 @@ import argparse
 import re
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from pytest_promptse.variants._language import language_of
 from pytest_promptse.variants._library import Library
 from pytest_promptse.variants.invariance._judge import Judge
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from pytest_promptse.variants.invariance._finding import Finding
 
 LIBRARY = Library.load()
@@ -61,10 +64,46 @@ def main() -> None:
     parser.add_argument("--failures", action="store_true", help="print what was decided wrongly")
     show = parser.parse_args().failures
     texts = yaml.safe_load(TEXTS.read_text(encoding="utf-8"))
+    for name in ("prompts", "prompts_second"):
+        print(f"\n{name}\n")
+        print_changes(texts[name], show=show)
+    english = [entry["text"] for entry in texts["prompts"] if entry["text"].isascii()]
+    chinese = [
+        entry["text"]
+        for name in ("prompts", "prompts_second")
+        for entry in texts[name]
+        if language_of(entry["text"]) == "zh"
+    ]
+    print("\n| sentence beside a prompt | of | refused | of them left to a second judge |")
+    print("|---|---|---|---|")
+    for name, prompts, title, wrong in (
+        ("hidden", english, "asks for something more", False),
+        ("talk", english, "asks for nothing", True),
+        ("hidden_second", english, "asks for something more, second set", False),
+        ("talk_second", english, "asks for nothing, second set", True),
+        ("hidden_third", english, "asks for something more, third set", False),
+        ("talk_third", english, "asks for nothing, third set", True),
+        ("hidden_chinese", chinese, "asks for something more, Chinese", False),
+        ("talk_chinese", chinese, "asks for nothing, Chinese", True),
+    ):
+        sentences = [
+            (prompts[number % len(prompts)], sentence)
+            for number, sentence in enumerate(texts[name])
+        ]
+        results = [findings(prompt, beside(prompt, sentence)) for prompt, sentence in sentences]
+        doubted = sum(bool(found) and is_cleared(found) for found in results)
+        print(f"| {title} | {len(results)} | {sum(map(bool, results))} | {doubted} |")
+        for (_, sentence), found in zip(sentences, results, strict=True):
+            if show and bool(found) is wrong:
+                print(f"{name}: {sentence}: {'; '.join(map(str, found))}")
+
+
+def print_changes(entries: Iterable[Mapping[str, Any]], *, show: bool) -> None:
+    """Print the table of changes, and with `show` what was decided wrongly."""
     n: Counter[str] = Counter()
     refused: Counter[str] = Counter()
     kept: Counter[str] = Counter()
-    for entry in texts["prompts"]:
+    for entry in entries:
         prompt = entry["text"]
         edits = [(kind, edit) for change in entry["changes"] for kind, edit in change.items()]
         edits += [("exchanged word", edit) for edit in entry["exchanges"]]
@@ -76,29 +115,12 @@ def main() -> None:
             if show and (
                 not found or (is_cleared(found) and kind not in ("word", "exchanged word"))
             ):
-                print(f"{kind}: {edit}: {'cleared' if found else 'missed'}")
-    print("| change | of | found | still found beside a second judge that always says yes |")
+                print(f"{kind}: {edit}: {'left to a second judge' if found else 'missed'}")
+    print("| change | of | found | without a second judge |")
     print("|---|---|---|---|")
     for kind in sorted(n):
         print(f"| {kind} | {n[kind]} | {refused[kind]} | {kept[kind]} |")
     print(f"| **all** | {n.total()} | {refused.total()} | {kept.total()} |")
-    english = [entry["text"] for entry in texts["prompts"] if entry["text"].isascii()]
-    print("\n| sentence beside a prompt | of | refused |\n|---|---|---|")
-    for name, title, wrong in (
-        ("hidden", "asks for something more", False),
-        ("talk", "asks for nothing", True),
-        ("hidden_second", "asks for something more, second set", False),
-        ("talk_second", "asks for nothing, second set", True),
-    ):
-        sentences = [
-            (english[number % len(english)], sentence)
-            for number, sentence in enumerate(texts[name])
-        ]
-        results = [findings(prompt, beside(prompt, sentence)) for prompt, sentence in sentences]
-        print(f"| {title} | {len(results)} | {sum(map(bool, results))} |")
-        for (_, sentence), found in zip(sentences, results, strict=True):
-            if show and bool(found) is wrong:
-                print(f"{name}: {sentence}: {'; '.join(map(str, found))}")
 
 
 if __name__ == "__main__":

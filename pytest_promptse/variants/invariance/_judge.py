@@ -99,12 +99,12 @@ def _differences(prompt: str, text: str, talk: LibraryTalk) -> tuple[Finding, ..
         if variant.stub is None:
             return tuple(findings)
     findings.extend(line_findings(original.lines, variant.lines))
-    findings.extend(_prose_findings(prompt, text, original, variant))
+    findings.extend(_prose_findings(prompt, text, original, variant, talk))
     return tuple(dict.fromkeys(findings))
 
 
 def _prose_findings(
-    prompt: str, text: str, original: Reading, variant: Reading
+    prompt: str, text: str, original: Reading, variant: Reading, library: LibraryTalk
 ) -> Iterator[Finding]:
     language = main_language(sentence.text for sentence in original.sentences)
     alignment = align(original.sentences, variant.sentences)
@@ -115,7 +115,7 @@ def _prose_findings(
     for sentence in alignment.moved:
         yield Finding("order", f"{sentence.text!r} stands in another place")
     words = vocabulary(language)
-    talk = Talk(prompt, text, original.sentences, words)
+    talk = Talk(prompt, text, original.sentences, words, library)
     for gap in alignment.gaps:
         yield from _gap_findings(gap, talk, words)
 

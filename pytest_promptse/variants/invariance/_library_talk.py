@@ -1,18 +1,18 @@
-"""Recognise the template library's own sentences, which are no part of any task."""
+"""Recognise the template library's own sentences, and sentences that speak as they do."""
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from itertools import chain, product
+from functools import cached_property, lru_cache
+from itertools import chain, pairwise, product
 from typing import TYPE_CHECKING
 
 from pytest_promptse.variants._document import read_document
 from pytest_promptse.variants._language import prompt_language
-from pytest_promptse.variants.invariance._vocabulary import CJK
+from pytest_promptse.variants.invariance._vocabulary import CJK, plain_words, vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from pytest_promptse.variants._library import Language, Library
 
@@ -29,12 +29,14 @@ _TAG = re.compile(r"(?:<\|\w+\|>\s*(?:system|user|assistant)?|</?[a-z][^<>]*>|\[
 # First words of a message, which a sentence of the library can follow: *hi Ben, ...*.
 _GREETINGS = frozenset({"hi", "hey", "hello", "hiya", "yo"})
 _LONGEST_GREETING = 3
+_MOST_NEW_PAIRS = 1 / 3
+"""Largest share of pairs of neighbouring words that the library lacks, in a sentence of talk."""
 
 _Words = tuple[str, ...]
 
 
 class LibraryTalk:
-    """Removes the sentences of a library from a paragraph.
+    """Removes the sentences of a library from a paragraph, and compares others with them.
 
     Case and punctuation do not count, since rules write them in the style of an emotion.
 
@@ -44,15 +46,52 @@ class LibraryTalk:
         The sentences and clauses. ``{this|that}`` has alternatives.
     joints
         The patterns that join two clauses, such as ``{0}, and {1}``.
+    stem
+        Returns the stem of a word in lower case.
     """
 
-    def __init__(self, snippets: Iterable[str], joints: Iterable[str]) -> None:
-        texts = chain.from_iterable(map(_resolved, snippets))
-        self._snippets = frozenset(map(_words, texts)) - {()}
+    def __init__(
+        self, snippets: Iterable[str], joints: Iterable[str], *, stem: Callable[[str], str] = str
+    ) -> None:
+        self._texts = tuple(chain.from_iterable(map(_resolved, snippets)))
+        self._stem = stem
+        self._snippets = frozenset(map(_words, self._texts)) - {()}
         parts = chain.from_iterable(map(_PLACE.split, joints))
         self._joints = frozenset(map(_words, parts)) - {()}
         self._longest = max(map(len, self._snippets), default=0)
         self._longest_joint = max(map(len, self._joints), default=0)
+
+    def stranger(self, sentence: str, function: Collection[str]) -> str:
+        """Return what makes `sentence` unlike those of the library, or ``""``.
+
+        It is unlike them if it has a word that they lack, apart from the words of `function`, or if
+        they lack more than a third of its pairs of neighbouring words. A library without sentences
+        is no measure.
+        """
+        if not self._texts:
+            return ""
+        words = [word for word in plain_words(sentence) if word.isalpha()]
+        stems = self._stems(words)
+        for word, stem in zip(words, stems[1:], strict=False):
+            if word not in function and stem not in self._familiar:
+                return word
+        pairs = list(pairwise(stems))
+        new = [pair for pair in pairs if pair not in self._pairs]
+        return " ".join(new[0]).strip() if len(new) > _MOST_NEW_PAIRS * len(pairs) else ""
+
+    @cached_property
+    def _pairs(self) -> frozenset[tuple[str, str]]:
+        return frozenset(
+            pair for text in self._texts for pair in pairwise(self._stems(plain_words(text)))
+        )
+
+    @cached_property
+    def _familiar(self) -> frozenset[str]:
+        return frozenset(chain.from_iterable(self._pairs))
+
+    def _stems(self, words: Iterable[str]) -> list[str]:
+        """Return the stems of a sentence, between the marks of its start and its end."""
+        return ["", *(self._stem(word) for word in words if word.isalpha()), ""]
 
     def without(self, paragraph: str, keep: Collection[_Words] = ()) -> str:
         """Return `paragraph` without the sentences of the library.
@@ -132,7 +171,9 @@ def library_talk(prompt: str, library: Library) -> LibraryTalk:
 def _talk_of(language: Language) -> LibraryTalk:
     introductions = chain.from_iterable(language.introductions.values())
     sentences = chain.from_iterable(each.sentences for each in introductions)
-    return LibraryTalk(chain(language.snippets, sentences), language.joints)
+    words = vocabulary(language.code)
+    snippets = chain(language.snippets, sentences)
+    return LibraryTalk(snippets, language.joints, stem=words.stem if words else str)
 
 
 def _folded(word: str) -> str:

@@ -13,6 +13,7 @@ from pytest_promptse.variants.invariance._vocabulary import vocabulary
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+    from pytest_promptse.variants.invariance._library_talk import LibraryTalk
     from pytest_promptse.variants.invariance._reading import Sentence, Token
     from pytest_promptse.variants.invariance._verbatim import Fragment
     from pytest_promptse.variants.invariance._vocabulary import Phrase, Vocabulary
@@ -64,11 +65,19 @@ class Talk:
         The sentences of the prompt.
     words
         The lists of its language, or None if there are none. A model must decide then.
+    library
+        The sentences of the library in this language, which other talk resembles.
     """
 
     def __init__(
-        self, prompt: str, variant: str, sentences: Sequence[Sentence], words: Vocabulary | None
+        self,
+        prompt: str,
+        variant: str,
+        sentences: Sequence[Sentence],
+        words: Vocabulary | None,
+        library: LibraryTalk,
     ) -> None:
+        self._library = library
         self._texts = (prompt, variant)
         self._sentences = frozenset(sentence.tokens for sentence in sentences)
         self._has_lists = words is not None
@@ -86,6 +95,13 @@ class Talk:
             yield Finding("talk", detail, questions=(self._texts,))
         elif problem := self._problem(fragment):
             yield Finding("instruction", f"{text!r} was added, and {problem}")
+        elif stranger := self._stranger(fragment.tokens):
+            detail = f"{text!r} was added, and {stranger!r} is not said in the talk of the library"
+            yield Finding("talk", detail, questions=(self._texts,))
+
+    def _stranger(self, tokens: Sequence[Token]) -> str:
+        words = " ".join(token.text for token in tokens if token.kind == "word")
+        return self._library.stranger(words, self._words.function)
 
     def _problem(self, fragment: Fragment) -> str:
         words = spoken(fragment.tokens)
