@@ -83,6 +83,8 @@ def main() -> None:
         ("talk_second", english, "asks for nothing, second set", True),
         ("hidden_third", english, "asks for something more, third set", False),
         ("talk_third", english, "asks for nothing, third set", True),
+        ("hidden_fourth", english, "asks for something more, fourth set", False),
+        ("talk_fourth", english, "asks for nothing, fourth set", True),
         ("hidden_chinese", chinese, "asks for something more, Chinese", False),
         ("talk_chinese", chinese, "asks for nothing, Chinese", True),
     ):

@@ -25,6 +25,7 @@ from pytest_promptse.variants._entailment import DECODING as ENTAILMENT_DECODING
 from pytest_promptse.variants._entailment import can_be_cleared
 from pytest_promptse.variants._generate import outline_of, requests_for, variant_of
 from pytest_promptse.variants._rewriter import WRITING, Ask, Draft
+from pytest_promptse.variants.invariance._finding import Finding
 from pytest_promptse.variants.invariance._judge import Judge, normalised
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
         WritingModel,
     )
     from pytest_promptse.variants._variant import Variant
-    from pytest_promptse.variants.invariance._finding import Finding
 
 __all__ = [
     "DoubtedText",
@@ -64,6 +64,14 @@ _LONGER_CONTEXT = (
 
 def _no_findings(_text: str) -> Iterable[Finding]:
     return ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A question to the judge model. A control is one that it must deny."""
+
+    job: Job
+    is_control: bool
 
 
 _Rejected: TypeAlias = tuple[str, "tuple[Finding, ...]"]
@@ -93,29 +101,32 @@ class PendingText(ABC):
     def all_rejected(self, rejected: Sequence[_Rejected]) -> str:
         """Return the message of the error if no text was accepted. `rejected` are all texts."""
 
-    def questions(self, findings: Iterable[Finding]) -> tuple[Job, ...]:
-        """Return the requests whose confirmation clears `findings`, without a judge none."""
+    def questions(self, findings: Iterable[Finding]) -> tuple[Question, ...]:
+        """Return the questions whose answers clear `findings`, without a judge none.
+
+        Those that the judge must deny come first. They are the same for all texts, so each is asked
+        once.
+        """
         judge = self.entailment
         if judge is None:
             return ()
         pairs = dict.fromkeys(pair for finding in findings for pair in finding.questions)
-        jobs = []
-        for number, (premise, hypothesis) in enumerate(pairs):
+        questions = []
+        for number, (premise, hypothesis) in enumerate([*judge.controls, *pairs]):
             prompt = judge.prompt(premise, hypothesis)
             seed = derive_seed("entailment")
-            jobs.append(
-                Job(
-                    key=completion_key(judge.identity, prompt, ENTAILMENT_DECODING, seed),
-                    model=judge.spec,
-                    prompt=prompt,
-                    decoding=ENTAILMENT_DECODING,
-                    n=1,
-                    seed=seed,
-                    task_id=self.variant.task_id,
-                    variant_id=f"{self.variant.id}-entailment-{number}",
-                )
+            job = Job(
+                key=completion_key(judge.identity, prompt, ENTAILMENT_DECODING, seed),
+                model=judge.spec,
+                prompt=prompt,
+                decoding=ENTAILMENT_DECODING,
+                n=1,
+                seed=seed,
+                task_id=self.variant.task_id,
+                variant_id=f"{self.variant.id}-entailment-{number}",
             )
-        return tuple(jobs)
+            questions.append(Question(job=job, is_control=number < len(judge.controls)))
+        return tuple(questions)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -135,11 +146,11 @@ class DoubtedText(PendingText):
 
     def all_rejected(self, rejected: Sequence[_Rejected]) -> str:
         """Return the message for a text that differs from its original."""
-        del rejected
         judge = self.entailment.spec if self.entailment else ""
+        last = rejected[-1][1]
         return (
             f"task {self.variant.task_id!r}: {self.variant.id} in {self.place} is not the same "
-            f"task, and {judge} does not say that it is: {'; '.join(map(str, self.findings))}; "
+            f"task, and {judge} does not say that it is: {'; '.join(map(str, last))}; "
             "see 'promptse variants audit'"
         )
 
@@ -264,8 +275,8 @@ class _Progress:
         The candidate that is judged next.
     job
         The request whose answer comes next: for a candidate, or about the draft in ``doubted``.
-    doubted, further
-        A draft with findings that a model may clear, and the questions after ``job``.
+    doubted, questions
+        A draft with findings that a model may clear, and its questions from ``job`` on.
     failure
         The exception that the rewriter raised, as a message.
     rejected
@@ -279,7 +290,7 @@ class _Progress:
     draft: Draft | None = None
     job: Job | None = None
     doubted: tuple[Draft, tuple[Finding, ...]] | None = None
-    further: tuple[Job, ...] = ()
+    questions: tuple[Question, ...] = ()
     failure: str = ""
     rejected: list[_Rejected] = field(default_factory=list)
     accepted: Variant | None = None
@@ -354,7 +365,7 @@ class ModelVariants:
         if progress.accepted is not None:
             return []
         if isinstance(pending, DoubtedText):
-            return list(pending.questions(pending.findings))
+            return [question.job for question in pending.questions(pending.findings)]
         if not isinstance(pending, Rewrite):
             return []
         variant = f"{pending.variant.id}-{pending.variant.seed}"
@@ -369,8 +380,10 @@ class ModelVariants:
         ]
         for number in range(len(progress.rejected), pending.model.max_requests):
             jobs += [
-                replace(job, key=f"{variant}-{number}-{place}")
-                for place, job in enumerate(questions)
+                question.job
+                if question.is_control
+                else replace(question.job, key=f"{variant}-{number}-{place}")
+                for place, question in enumerate(questions)
             ]
         return jobs
 
@@ -479,24 +492,29 @@ class ModelVariants:
     def _doubt(
         pending: PendingText, progress: _Progress, draft: Draft, findings: tuple[Finding, ...]
     ) -> None:
-        progress.job, *further = pending.questions(findings)
-        progress.doubted, progress.further = (draft, findings), tuple(further)
+        progress.doubted, progress.questions = (draft, findings), pending.questions(findings)
+        progress.job = progress.questions[0].job
         progress.n_doubted += 1
 
     def _weigh(self, pending: PendingText, progress: _Progress, answer: str) -> None:
         """Apply the judge model's answer about a doubtful draft.
 
-        The draft is accepted after the last confirmation, and rejected at once without one.
+        The draft is accepted after the last answer if each is as it must be, and else rejected.
         """
-        if progress.doubted is None or pending.entailment is None:
+        judge = pending.entailment
+        if progress.doubted is None or judge is None:
             return
         draft, findings = progress.doubted
-        progress.n_questions += 1
-        if not pending.entailment.confirms(answer):
+        question, *further = progress.questions
+        progress.questions = tuple(further)
+        progress.n_questions += not question.is_control
+        if question.is_control and judge.confirms(answer):
+            detail = f"{judge.spec} says yes to a request that differs, so it cannot judge"
+            self._reject(pending, progress, draft, (*findings, Finding("judge", detail)))
+        elif not question.is_control and not judge.confirms(answer):
             self._reject(pending, progress, draft, findings)
-        elif progress.further:
-            progress.job, *further = progress.further
-            progress.further = tuple(further)
+        elif further:
+            progress.job = further[0].job
         else:
             progress.n_cleared += len(findings)
             self._accept(pending, progress, draft)
@@ -517,7 +535,7 @@ class ModelVariants:
         draft: Draft,
         findings: tuple[Finding, ...],
     ) -> None:
-        progress.doubted, progress.further, progress.job = None, (), None
+        progress.doubted, progress.questions, progress.job = None, (), None
         progress.rejected.append((draft.text, findings))
         if isinstance(pending, Rewrite):
             self._continue(pending, progress, findings)

@@ -47,6 +47,9 @@ class EntailmentJudge:
         The model as ``BACKEND:NAME``.
     identity
         The values that identify the model in the store.
+    controls
+        Pairs of premise and hypothesis that the model must deny. One that confirms such a pair is
+        no judge.
     """
 
     def __init__(self, backend: Backend, *, library: Library) -> None:
@@ -54,12 +57,14 @@ class EntailmentJudge:
         self.identity = dict(backend.identity)
         self._system = library.instruction["entailment_system"]
         self._request = library.instruction["entailment"]
+        pairs = map(_pair, library.instruction["entailment_controls"].splitlines())
+        self.controls = tuple(pairs)
 
     @property
     def digest(self) -> str:
         """Eight hex digits of a hash of the instruction and the decoding."""
         decoding = (DECODING.temperature, DECODING.top_p, DECODING.max_tokens)
-        return f"{derive_seed(self._system, self._request, *decoding):08x}"
+        return f"{derive_seed(self._system, self._request, str(self.controls), *decoding):08x}"
 
     def prompt(self, premise: str, hypothesis: str) -> Prompt:
         """Return the question whether `premise` entails `hypothesis`."""
@@ -72,3 +77,8 @@ class EntailmentJudge:
     def confirms(answer: str) -> bool:
         """Return whether an answer begins with yes. Any other answer counts as no."""
         return _YES.match(answer) is not None
+
+
+def _pair(line: str) -> tuple[str, str]:
+    premise, _, hypothesis = line.partition("=>")
+    return premise.strip(), hypothesis.strip()

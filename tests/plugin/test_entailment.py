@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._distance import compare
 from pytest_promptse.variants._files import write
 from pytest_promptse.variants._generate import Selection, generate, measured
+from pytest_promptse.variants._library import Library
 
 PROMPT = "Write `twice(x: int) -> int`: return twice x. Never print anything."
 TEST = f"""
@@ -27,7 +29,7 @@ def test_twice(candidate):
 RIGHT = "```python\ndef twice(x):\n    return 2 * x\n```"
 DOUBTFUL = PROMPT.replace("return twice x", "return twice the pineapple x")
 WRONG = PROMPT.replace("Never print", "Always print")
-MOOD = "Phew, long day, I can hardly see straight."
+MOOD = "Phew, long day, I am half asleep."
 
 
 @pytest.fixture
@@ -41,17 +43,20 @@ def server(monkeypatch, pytester):
 
 def lunch(prompt):
     """Return a sentence that differs between variants."""
-    foods = ("soup", "rice", "beans", "bread", "noodles", "salad", "pie", "fish", "eggs", "curry")
     number = zlib.crc32(prompt.encode())
-    return f"I had {foods[number % 10]} and {foods[number // 10 % 10]} for lunch."
+    return f"I have been up since {number % 100_000}."
 
 
-def answers(server, *, verdict, texts):
-    """Have the writer write `texts` one after the other, and the arbiter give its verdict."""
+def answers(server, *, verdict, texts, gullible=False):
+    """Have the writer write `texts` one after the other, and the arbiter give its verdict.
+
+    A gullible arbiter gives it about any two requests.
+    """
 
     def answer(body, _):
         if body["model"] == "arbiter":
-            return verdict
+            question = body["messages"][-1]["content"]
+            return verdict if PROMPT.split(":", maxsplit=1)[0] in question or gullible else "no"
         if body["model"] == "writer":
             prompt = body["messages"][-1]["content"]
             tries = prompt.count("was rejected")
@@ -75,6 +80,7 @@ def options(server):
     return ("--promptse-model", "openai:m", "--promptse-base-url", server.base_url, "-v")
 
 
+CONTROLS = len(Library.load().instruction["entailment_controls"].splitlines())
 JUDGE = ("--promptse-variant-judge", "openai:arbiter")
 WRITER = ("--promptse-rewriter", "llm:openai:writer")
 
@@ -85,7 +91,7 @@ def test_a_text_that_the_model_confirms_in_both_directions_is_accepted_once(
     answers(server, verdict="Yes.", texts=[DOUBTFUL])
     record = ("--promptse-report", "json:run.json")
     run(*options, *JUDGE, *WRITER, *record).assert_outcomes(passed=8)
-    assert len(questions(server)) == 2  # the three texts have the same sentence
+    assert len(questions(server)) == CONTROLS + 2  # the three texts have the same sentence
     found = json.loads((pytester.path / "run.json").read_text())
     [entailment] = found["entailment"]
     assert entailment["model"] == "openai:arbiter"
@@ -113,6 +119,28 @@ def test_it_never_gets_a_change_that_the_rules_are_sure_of(run, server, options)
     assert questions(server) == []
 
 
+def test_one_that_says_yes_to_everything_clears_nothing(run, server, options):
+    answers(server, verdict="Yes.", texts=[DOUBTFUL], gullible=True)
+    found = run(*options, *JUDGE, *WRITER)
+    assert found.parseoutcomes()["errors"] == 7
+    assert len(questions(server)) == 1
+    assert any("so it cannot judge" in line for line in found.outlines)
+
+
+def test_a_dry_run_bounds_all_requests_for_texts_and_about_them(run, server, options):
+    answers(server, verdict="no", texts=[DOUBTFUL])
+    dry = run(*options, *JUDGE, *WRITER, "--promptse-dry-run")
+    bound = sum(
+        int(re.search(r"would request at most (\d+)", line)[1])
+        for line in dry.outlines
+        if "openai:writer" in line or "openai:arbiter" in line
+    )
+    run(*options, *JUDGE, *WRITER)
+    sent = [b for b in server.requests if b["model"] == "writer" or b in questions(server)]
+    assert len(sent) > 3 * 4
+    assert len(sent) <= bound
+
+
 @pytest.fixture
 def edited(pytester):
     """Freeze variants whose texts were edited by hand."""
@@ -134,10 +162,10 @@ def test_it_decides_about_texts_that_were_edited_by_hand(run, server, options, e
     answers(server, verdict="yes", texts=[])
     dry = run(*options, *edited, *JUDGE, "--promptse-dry-run")
     [line] = [each for each in dry.outlines if "openai:arbiter" in each and "request" in each]
-    assert "at most 4" in line
+    assert f"at most {CONTROLS + 4} " in line
     assert server.requests == []
     run(*options, *edited, *JUDGE).assert_outcomes(passed=8)
-    assert len(questions(server)) == 4
+    assert len(questions(server)) == CONTROLS + 4
 
 
 def test_a_text_of_a_file_that_it_does_not_confirm_is_an_error(run, server, options, edited):

@@ -19,7 +19,7 @@ def test_twice(candidate):
     assert candidate(3) == 6
 """
 RIGHT = "```python\ndef twice(x):\n    return 2 * x\n```"
-MOOD = "Phew, long day, I can hardly see straight."
+MOOD = "Phew, long day, I am half asleep."
 
 
 def is_rewriting(body):
@@ -28,9 +28,8 @@ def is_rewriting(body):
 
 def lunch(prompt):
     """Return a sentence that differs between variants."""
-    foods = ("soup", "rice", "beans", "bread", "noodles", "salad", "pie", "fish", "eggs", "curry")
     number = zlib.crc32(prompt.encode())
-    return f"I had {foods[number % 10]} and {foods[number // 10 % 10]} for lunch."
+    return f"I have been up since {number % 100_000}."
 
 
 def writes(body, *, bad=()):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from pytest_promptse.variants._library import Language, Library
+    from pytest_promptse.variants.invariance._vocabulary import Vocabulary
 
 __all__ = ["LibraryTalk", "library_talk"]
 
@@ -29,7 +30,7 @@ _TAG = re.compile(r"(?:<\|\w+\|>\s*(?:system|user|assistant)?|</?[a-z][^<>]*>|\[
 # First words of a message, which a sentence of the library can follow: *hi Ben, ...*.
 _GREETINGS = frozenset({"hi", "hey", "hello", "hiya", "yo"})
 _LONGEST_GREETING = 3
-_MOST_NEW_PAIRS = 1 / 3
+_MOST_NEW_PAIRS = 0.25
 """Largest share of pairs of neighbouring words that the library lacks, in a sentence of talk."""
 
 _Words = tuple[str, ...]
@@ -46,38 +47,51 @@ class LibraryTalk:
         The sentences and clauses. ``{this|that}`` has alternatives.
     joints
         The patterns that join two clauses, such as ``{0}, and {1}``.
+    similar
+        Further sentences that others may resemble.
     stem
         Returns the stem of a word in lower case.
     """
 
     def __init__(
-        self, snippets: Iterable[str], joints: Iterable[str], *, stem: Callable[[str], str] = str
+        self,
+        snippets: Iterable[str],
+        joints: Iterable[str],
+        *,
+        similar: Iterable[str] = (),
+        stem: Callable[[str], str] = str,
     ) -> None:
-        self._texts = tuple(chain.from_iterable(map(_resolved, snippets)))
+        texts = tuple(chain.from_iterable(map(_resolved, snippets)))
+        self._texts = (*texts, *similar)
         self._stem = stem
-        self._snippets = frozenset(map(_words, self._texts)) - {()}
+        self._snippets = frozenset(map(_words, texts)) - {()}
         parts = chain.from_iterable(map(_PLACE.split, joints))
         self._joints = frozenset(map(_words, parts)) - {()}
         self._longest = max(map(len, self._snippets), default=0)
         self._longest_joint = max(map(len, self._joints), default=0)
 
-    def stranger(self, sentence: str, function: Collection[str]) -> str:
-        """Return what makes `sentence` unlike those of the library, or ``""``.
+    def stranger(self, words: Sequence[str], lists: Vocabulary) -> str:
+        """Return what makes the `words` of a sentence unlike those of the library, or ``""``.
 
-        It is unlike them if it has a word that they lack, apart from the words of `function`, or if
-        they lack more than a third of its pairs of neighbouring words. A library without sentences
-        is no measure.
+        A sentence is unlike them if it has a word of content that they lack, or if they lack more
+        than a quarter of its pairs of neighbouring words. A word such as "it" may stand for the
+        program, so they must have all its pairs. A library without sentences is no measure, and
+        function words alone say nothing.
         """
-        if not self._texts:
+        words = [word for word in words if word.isalpha()]
+        content = [word for word in words if word not in lists.function]
+        if not (self._texts and content):
             return ""
-        words = [word for word in plain_words(sentence) if word.isalpha()]
-        stems = self._stems(words)
-        for word, stem in zip(words, stems[1:], strict=False):
-            if word not in function and stem not in self._familiar:
+        for word in content:
+            if self._stem(word) not in self._familiar:
                 return word
+        stems = self._stems(words)
         pairs = list(pairwise(stems))
         new = [pair for pair in pairs if pair not in self._pairs]
-        return " ".join(new[0]).strip() if len(new) > _MOST_NEW_PAIRS * len(pairs) else ""
+        for pair in new:
+            if len(new) > _MOST_NEW_PAIRS * len(pairs) or not lists.referring.isdisjoint(pair):
+                return " ".join(pair).strip()
+        return ""
 
     @cached_property
     def _pairs(self) -> frozenset[tuple[str, str]]:
@@ -173,7 +187,9 @@ def _talk_of(language: Language) -> LibraryTalk:
     sentences = chain.from_iterable(each.sentences for each in introductions)
     words = vocabulary(language.code)
     snippets = chain(language.snippets, sentences)
-    return LibraryTalk(snippets, language.joints, stem=words.stem if words else str)
+    if words is None:
+        return LibraryTalk(snippets, language.joints)
+    return LibraryTalk(snippets, language.joints, similar=words.sentences, stem=words.stem)
 
 
 def _folded(word: str) -> str:

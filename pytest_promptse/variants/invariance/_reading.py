@@ -58,6 +58,13 @@ _NUMBER_WORDS = {
         fifteen sixteen seventeen eighteen nineteen twenty""".split()  # noqa: SIM905 - a list
     )
 }
+# A Chinese character is a word, and \u4e00 (one) is often no number.
+_NUMBER_WORDS |= {
+    word: str(number)
+    for number, word in enumerate(
+        ["零", "一", "二", "三", "四", "五", "六", "七", "八", "九", "十"]
+    )
+} | {"\u4e24": "2", "\u767e": "100", "\u5343": "1000", "\u4e07": "10000"}
 
 
 @dataclass(frozen=True, slots=True)

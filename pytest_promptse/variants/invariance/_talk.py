@@ -96,12 +96,22 @@ class Talk:
         elif problem := self._problem(fragment):
             yield Finding("instruction", f"{text!r} was added, and {problem}")
         elif stranger := self._stranger(fragment.tokens):
-            detail = f"{text!r} was added, and {stranger!r} is not said in the talk of the library"
-            yield Finding("talk", detail, questions=(self._texts,))
+            detail = f"{text!r} was added, and {stranger!r} may be about more than the writer's day"
+            is_apart = not (fragment.before or fragment.after)
+            yield Finding(
+                "talk" if is_apart else "instruction",
+                detail,
+                questions=(self._texts,) if is_apart else (),
+            )
 
     def _stranger(self, tokens: Sequence[Token]) -> str:
-        words = " ".join(token.text for token in tokens if token.kind == "word")
-        return self._library.stranger(words, self._words.function)
+        # How often or since when is no difference, but a Chinese number may be part of a word.
+        kept = [t for t in tokens if t.kind == "word" and not (t.value and t.text.isascii())]
+        words = spoken(kept)
+        start, end = _without(words, self._words.talk)
+        return self._library.stranger(words, self._words) and self._library.stranger(
+            words[start:end], self._words
+        )
 
     def _problem(self, fragment: Fragment) -> str:
         words = spoken(fragment.tokens)
@@ -209,12 +219,14 @@ def _clauses(tokens: Sequence[Token]) -> Iterator[tuple[Token, ...]]:
 def _instruction(words: Sequence[str], verbs: Collection[str]) -> str:
     if not words:
         return ""
+    if tuple(words[:2]) == ("let", "us"):
+        return "'let us' is an instruction"
     place = 0
     while place < len(words) and words[place] in _ADVERBS:
         place += 1
     if place < len(words) and words[place] in verbs:
         return f"{words[place]!r} is an instruction"
-    unusual = words[0] not in _NO_VERBS and not words[0].endswith("ing")
+    unusual = words[0] not in _NO_VERBS and not words[0].endswith(("ing", "ly"))
     span = words[2:3] and words[2] in _TIMES
     if tuple(words[1:2]) and words[1] in _DETERMINERS and unusual and not span:
         return f"{words[0]!r} is an instruction"

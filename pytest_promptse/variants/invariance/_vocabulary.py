@@ -27,8 +27,11 @@ CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 Phrase = tuple[str, ...]
 
 _ALGORITHMS = {"en": "english", "de": "german"}
-_SECTIONS = ("function", "exact", "talk", "program", "cues", "hedges", "verbs")
+_SECTIONS = ("function", "exact", "talk", "cues", "hedges", "verbs")
+_PROGRAM = "program"
 _TALK = ("first", "phrases", "asking", "limiting")
+_MORE_TALK = ("sentences", "referring")
+"""Optional lists, as is that of words of programs."""
 _PIECE = re.compile(rf"[{CJK}]|[^\W_{CJK}]+|\#|[^\w\s'-]+")
 _AUXILIARIES = "do|does|did|is|are|was|were|has|have|had|would|could|should"
 _SUBJECTS = (
@@ -88,6 +91,8 @@ class Vocabulary:
     longest: int
     first_person: frozenset[str]
     talk: frozenset[Phrase]
+    sentences: tuple[str, ...]
+    referring: frozenset[str]
     asking: frozenset[Phrase]
     limiting: frozenset[str]
     program: frozenset[str]
@@ -109,11 +114,11 @@ def vocabulary(language: str) -> Vocabulary | None:
     if not path.is_file():
         return None
     root = parse(path.read_text(encoding="utf-8"), path)
-    sections = root.fields(path.name, _SECTIONS)
+    sections = root.fields(path.name, (*_SECTIONS, _PROGRAM))
     for name in _SECTIONS:
         if name not in sections:
             raise root.error(f"{path.name} has no key {name!r}; add it, as in en.yaml")
-    talk = sections["talk"].fields("talk", _TALK)
+    talk = sections["talk"].fields("talk", (*_TALK, *_MORE_TALK))
     for name in _TALK:
         if name not in talk:
             raise sections["talk"].error(f"talk has no key {name!r}; add it, as in en.yaml")
@@ -127,9 +132,11 @@ def vocabulary(language: str) -> Vocabulary | None:
         longest=max(map(len, rules)),
         first_person=_words(talk["first"]),
         talk=_phrases(talk["phrases"]),
+        sentences=tuple(_entries(talk["sentences"].text("a list"))) if "sentences" in talk else (),
+        referring=_words(talk["referring"]) if "referring" in talk else frozenset(),
         asking=_phrases(talk["asking"]),
         limiting=_words(talk["limiting"]),
-        program=frozenset(map(stem, _words(sections["program"]))),
+        program=frozenset(map(stem, _words(sections[_PROGRAM]) if _PROGRAM in sections else ())),
         cues=_phrases(sections["cues"]),
         hedges=_phrases(sections["hedges"]),
         verbs=_words(sections["verbs"]),
@@ -167,5 +174,8 @@ def _phrases(node: YamlNode) -> frozenset[Phrase]:
 
 
 def _split(text: str) -> list[Phrase]:
-    parts = (part for line in text.splitlines() for part in line.split("|") if part.strip())
-    return list(map(plain_words, parts))
+    return list(map(plain_words, _entries(text)))
+
+
+def _entries(text: str) -> list[str]:
+    return [part for line in text.splitlines() for part in line.split("|") if part.strip()]

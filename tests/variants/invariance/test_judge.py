@@ -98,8 +98,8 @@ def test_a_change_is_found_and_its_rule_named(old, new, rule):
     ("old", "new"),
     [
         ("Write a function", "Could you please write a function"),
-        ("Write a function", "Ugh, I can't believe this is still on my desk. Write a function"),
-        ('9012"\n```\n', '9012"\n```\n\nThanks, I was not getting anywhere with it.\n'),
+        ("Write a function", "Ugh, I can't believe how late it is. Write a function"),
+        ('9012"\n```\n', '9012"\n```\n\nThanks, I was not going anywhere today.\n'),
         ("All digits", "My head hurts. All digits"),
         ("of the groups.", "of the groups, thanks!"),
         ("1. Return", "- Return"),
@@ -138,15 +138,15 @@ def test_an_edit_of_the_specification_is_found_in_every_variant_by_rules():
 @pytest.mark.parametrize(
     "talk",
     [
-        "The support desk is on fire, what a day.",
-        "the support desk is on fire - what a day",
-        "For context, the support desk is on fire, what a day...",
+        "The lighthouse is on fire, what a day.",
+        "the lighthouse is on fire - what a day",
+        "For context, the lighthouse is on fire, what a day...",
     ],
 )
 def test_sentences_of_a_teams_library_may_stand_in_a_variant_in_any_style(tmp_path, talk):
     (tmp_path / "en").mkdir()
     (tmp_path / "en" / "requests.yaml").write_text(
-        'asks: ["The support desk is on fire, what a day."]\n'
+        'asks: ["The lighthouse is on fire, what a day."]\n'
     )
     text = f"{talk}\n\n{TASK}"
     assert Judge(TASK, LIBRARY).findings(text)
@@ -220,7 +220,7 @@ def test_a_changed_stub_is_found_and_the_rule_named(old, new, rule):
 
 def test_a_stub_takes_comments_above_and_sentences_in_its_docstring():
     comment = f"# It's late and my eyes keep closing.\n{STUB}"
-    docstring = STUB.replace('"""Return', '"""I look after this service.\n\n    Return')
+    docstring = STUB.replace('"""Return', '"""I look after my team.\n\n    Return')
     assert Judge(STUB, LIBRARY).findings(comment) == ()
     assert Judge(STUB, LIBRARY).findings(docstring) == ()
 
