@@ -99,7 +99,7 @@ def test_a_change_is_found_and_its_rule_named(old, new, rule):
     [
         ("Write a function", "Could you please write a function"),
         ("Write a function", "Ugh, I can't believe how late it is. Write a function"),
-        ('9012"\n```\n', '9012"\n```\n\nThanks, I was not going anywhere today.\n'),
+        ('9012"\n```\n', '9012"\n```\n\nThanks, I am half asleep.\n'),
         ("All digits", "My head hurts. All digits"),
         ("of the groups.", "of the groups, thanks!"),
         ("1. Return", "- Return"),
