@@ -70,6 +70,7 @@ def imported_in(source: str):
                 break
             statement += more.strip()
         [node] = ast.parse(statement).body
+        assert isinstance(node, ast.ImportFrom)
         yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 

@@ -69,5 +69,5 @@ def shell(tmp_path, paid_model, fork_server):
         )
 
     assert shell("git init --quiet && git add . && git commit --quiet -m Begin").returncode == 0
-    shell.project = project
+    shell.project = project  # type: ignore[attr-defined]
     return shell

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 import yaml
@@ -51,7 +52,7 @@ class Project:
             f"git add . && git commit --quiet -m Recipe && git clone --quiet --bare . {self.origin}"
         )
         assert shell(script).returncode == 0
-        runner = GitHub if service == "github" else GitLab
+        runner: Any = GitHub if service == "github" else GitLab
         self.runner = runner(shell, folder, api)
         self._checkouts = 0
 

@@ -8,7 +8,7 @@ import threading
 from contextlib import contextmanager
 from email.parser import BytesParser
 from email.policy import HTTP
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 from json_answers import JsonAnswers
@@ -96,10 +96,10 @@ class _Server(ThreadingHTTPServer):
     state: BatchServer
 
 
-class _Handler(JsonAnswers, BaseHTTPRequestHandler):
+class _Handler(JsonAnswers):
     server: _Server
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802 - http.server calls it by this name
         state = self.server.state
         if found := re.fullmatch(r"/v1/files/([\w-]+)/content", self.path):
             self.send_content(state.files[found[1]])
@@ -112,7 +112,7 @@ class _Handler(JsonAnswers, BaseHTTPRequestHandler):
         else:
             self.send_error(404)
 
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802 - http.server calls it by this name
         state = self.server.state
         content = self.rfile.read(int(self.headers["Content-Length"]))
         if self.path == "/v1/files":

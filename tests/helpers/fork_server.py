@@ -392,7 +392,7 @@ def _end(error: BaseException | None) -> NoReturn:
         sys.excepthook(type(error), error, error.__traceback__)
         status = 1
     # The order of the interpreter; multiprocessing ends its children so as well.
-    threading._shutdown()
+    threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         if stream is not None and not stream.closed:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from http.server import BaseHTTPRequestHandler
 
 
-class JsonAnswers:
-    """Answers with JSON and writes no log. It is a mixin for ``BaseHTTPRequestHandler``."""
+class JsonAnswers(BaseHTTPRequestHandler):
+    """Answers with JSON and writes no log."""
 
     def send_json(self, value: object, *, status: int = 200) -> None:
         self.send_content(json.dumps(value).encode(), status=status)

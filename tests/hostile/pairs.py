@@ -54,7 +54,7 @@ class Local:
     # The entry point of a program that runs here.
 
     @property
-    def __doc__(self):
+    def __doc__(self):  # type: ignore[override]
         return self._entry.__doc__
 
     def __init__(self, pair: Pair) -> None:

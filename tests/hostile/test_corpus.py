@@ -35,7 +35,7 @@ def judge_here():
 
 def reachable_python():
     """An interpreter that a user without privileges can start."""
-    for path in (Path(sys._base_executable).resolve(), Path("/usr/bin/python3")):
+    for path in (Path(sys._base_executable).resolve(), Path("/usr/bin/python3")):  # type: ignore[attr-defined]
         if path.exists() and all(p.stat().st_mode & stat.S_IXOTH for p in path.parents):
             version = subprocess.run([path, "--version"], capture_output=True, text=True).stdout
             if tuple(map(int, version.split()[1].split(".")[:2])) >= (3, 11):

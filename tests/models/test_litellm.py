@@ -130,4 +130,4 @@ def test_a_missing_key_and_an_unknown_provider_are_named_before_any_request(monk
     with pytest.raises(SettingsError, match="ANTHROPIC_API_KEY is not set"):
         backend.check()
     with pytest.raises(SettingsError, match="litellm:PROVIDER/MODEL"):
-        create_backend("litellm:nothing/of-this").check()
+        create_backend("litellm:nothing/of-this").check()  # type: ignore[attr-defined]

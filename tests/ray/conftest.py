@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -88,11 +88,11 @@ class ChatServer(ThreadingHTTPServer):
             time.sleep(0.01)
 
 
-class _Handler(JsonAnswers, BaseHTTPRequestHandler):
+class _Handler(JsonAnswers):
     protocol_version = "HTTP/1.1"
     server: ChatServer
 
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802 - http.server calls it by this name
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         time.sleep(self.server.latency)
         prompt = body["messages"][-1]["content"]

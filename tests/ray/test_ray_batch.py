@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import ChatServer, Nodes
+    from tests.ray.conftest import ChatServer, Nodes
 
 REQUESTS = 512
 AT_ONCE = 16

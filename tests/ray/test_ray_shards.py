@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import Nodes
+    from tests.ray.conftest import Nodes
 
 TASKS = {"add": "a + b", "times": "a * b", "least": "min(a, b)", "most": "max(a, b)"}
 # Every shard reports that it started, and then takes long enough to be killed.

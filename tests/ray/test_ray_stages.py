@@ -23,7 +23,7 @@ from pytest_promptse.store._transfer import export_store
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from conftest import ChatServer
+    from tests.ray.conftest import ChatServer
 
 STAGE = _ray_batch.VllmStage(gpus=2, engine_args={"max-model-len": "1024", "enforce-eager": ""})
 BODY = {"model": "m", "messages": [{"role": "user", "content": "add"}], "max_tokens": 4}
@@ -118,7 +118,11 @@ def test_rows_of_a_replica_become_result_lines(api: str, monkeypatch: pytest.Mon
 
     handle = SimpleNamespace(add=SimpleNamespace(remote=added.extend))
 
-    common = {"request": json.dumps({"custom_id": "a-0-1"}).encode(), "limit": 2, "end_tokens": [9]}
+    common: dict[str, Any] = {
+        "request": json.dumps({"custom_id": "a-0-1"}).encode(),
+        "limit": 2,
+        "end_tokens": [9],
+    }
     rows = [
         common | {"generated_tokens": tokens, "generated_text": "ok", "num_input_tokens": 3}
         for tokens in ([5], [5, 6], [5, 9])

@@ -171,7 +171,7 @@ def test_what_the_start_asks_stays_under_max_cost(sample, model, server, ask):
 def test_a_server_gets_requests_while_another_model_is_loaded(sample, backend, model, ask, job):
     loaded = threading.Event()
 
-    class Slow(backend):
+    class Slow(backend):  # type: ignore[valid-type]
         async def start(self):
             await asyncio.to_thread(loaded.wait, 20)
             return await super().start()

@@ -1,6 +1,7 @@
 import contextlib
 import itertools
 import pickle
+import sys
 import time
 from collections import Counter, OrderedDict, defaultdict, deque
 from decimal import Decimal
@@ -164,7 +165,9 @@ def test_a_call_that_does_not_fit_is_a_type_error_and_a_failed_interface_if_it_e
     assert candidate(1, 2) == 1
     assert candidate.failure is None
     assert candidate.raised(caught.value)
-    assert candidate.failure.cause == "interface"
+    failure = candidate.failure
+    assert failure is not None
+    assert failure.cause == "interface"
 
 
 @pytest.mark.parametrize("name", ["SystemExit", "KeyboardInterrupt"])
@@ -176,7 +179,9 @@ def test_an_exit_can_be_expected_by_its_type_and_ends_every_other_check(load, na
     assert candidate(0) == 1
     assert candidate.failure is None
     assert candidate.raised(caught.value)
-    assert name in candidate.failure.detail
+    failure = candidate.failure
+    assert failure is not None
+    assert name in failure.detail
 
 
 def test_stop_iteration_of_a_call_does_not_end_a_loop_of_the_check(load):
@@ -374,7 +379,7 @@ CYCLE.append(CYCLE)
 
 @pytest.mark.parametrize(
     "value",
-    [time, object(), (n for n in ()).gi_frame, CYCLE, "x" * (wire.MAX_BYTES + 1)],
+    [time, object(), sys._getframe(), CYCLE, "x" * (wire.MAX_BYTES + 1)],
     ids=["module", "object", "frame", "too deep", "too large"],
 )
 def test_what_cannot_be_sent_is_an_error_of_the_task_even_if_the_check_catches_it(sandbox, value):
@@ -432,7 +437,7 @@ def test_a_class_of_the_check_cannot_derive_from_one_of_the_program(sandbox):
         contextlib.suppress(Exception),
     ):
 
-        class Derived(candidate.module.f):
+        class Derived(candidate.module.f):  # type: ignore[name-defined]
             pass
 
 

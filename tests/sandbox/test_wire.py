@@ -90,7 +90,7 @@ def test_not_a_number_survives():
 
 
 @pytest.mark.parametrize(
-    "value", [object(), OrderedDict(a=1), Counter(), type, len, IntEnum("E", "A").A]
+    "value", [object(), OrderedDict(a=1), Counter(), type, len, IntEnum("E", "A")["A"]]
 )
 def test_nothing_but_the_exact_built_in_types_is_plain(value):
     with pytest.raises(wire.WireError):

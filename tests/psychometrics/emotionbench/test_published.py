@@ -68,7 +68,7 @@ def crowd_file(path):
         before = number <= 20
         positive = item in POSITIVE_ITEMS
         rating = (4 if positive else 1) if before else (2 if positive else 3)
-        values = [rating, rating, rating]
+        values: list[object] = [rating, rating, rating]
         if number == 40:
             values[1] = "none"
         sheet.append([number, "Please indicate the extent of your feeling - x", *values])
