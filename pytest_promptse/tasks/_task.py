@@ -125,10 +125,10 @@ class Task:
     def _find_entry_point(self) -> str:
         if self.examples:
             return self.examples[0].name
+        if self.language in CALLED_LANGUAGES[1:]:
+            match = _NAMED_IN_SCRIPT.search(self.prompt) or _DECLARED.search(self.prompt)
+            return match[1] or match[2] if match else PROGRAM_ENTRY
         found = find_entry_point(self.prompt)
-        if found is None and self.language in CALLED_LANGUAGES[1:]:
-            declared = _DECLARED.search(self.prompt)
-            found = declared[1] if declared else None
         if found is None and self.language not in ("", "python"):
             return PROGRAM_ENTRY
         if found is None:
@@ -318,7 +318,12 @@ _NO_ENTRY_POINT = (
     "entry_point='name'"
 )
 _NAMED = re.compile(r"(?:`{1,3}(?:python|py)?\s*|\b)(?:async\s+def|def|class)\s+([A-Za-z_]\w*)")
-_DECLARED = re.compile(r"\b(?:function[\s*]*|class\s+|const\s+)([A-Za-z_]\w*)\s*[(<={]")
+# A class, which may be followed by calls of its methods, or a function with or without type
+# parameters, in JavaScript and TypeScript.
+_NAMED_IN_SCRIPT = re.compile(
+    r"\bclass\s+`([A-Za-z_]\w*)|`(?:[\w.]*\.)?([A-Za-z_]\w*)(?:<[^`(]*>)?\("
+)
+_DECLARED = re.compile(r"\b(?:function[\s*]*|class\s+|const\s+)()([A-Za-z_]\w*)\s*[(<={]")
 _CALLED = re.compile(r"`(?:[\w.]*\.)?([A-Za-z_]\w*)\(")
 
 

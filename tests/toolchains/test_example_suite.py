@@ -1,18 +1,25 @@
-"""The checks of the suite for all languages reject wrong programs. References pass in CI."""
+"""The checks of the suites for other languages pass the references and reject wrong programs."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+import yaml
+from javascript_programs import called
 from program_runs import installed_runtime, run_program
 
 from pytest_promptse.config._options import LANGUAGES
-from pytest_promptse.sandbox._causes import Failure
+from pytest_promptse.errors import TaskError
+from pytest_promptse.sandbox._causes import Failure, ProgramStopped
 from pytest_promptse.tasks._suitefile import load_suite
 
-SUITE = Path(__file__).parents[2] / "example_suites" / "languages" / "programs.promptse.yaml"
-TASKS = load_suite(SUITE).tasks
+SUITES = Path(__file__).parents[2] / "example_suites" / "languages"
+TASKS = load_suite(SUITES / "programs.promptse.yaml").tasks
+MISTAKES = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text("utf-8"))
+WITH_MISTAKES = [
+    task for name in MISTAKES for task in load_suite(SUITES / f"{name}.promptse.yaml").tasks
+]
 # Programs that print the answer of the first assertion whatever they read.
 CONSTANT = {
     "python": 'print("""{text}""")\n',
@@ -47,7 +54,30 @@ class Program:
 
 
 def _ids(task):
-    return task.id
+    return f"{task.language}-{task.id}"
+
+
+def judged(sandbox, task, text):
+    """Run the task's check on a program, and raise if it is wrong."""
+    if task.door == "program":
+        task.check(Program(sandbox, task.language, text))
+        return
+    load = called(sandbox, text, entry_point=task.entry_point, language=task.language)
+    with load as candidate:
+        task.check(candidate)
+
+
+@pytest.mark.parametrize("task", WITH_MISTAKES, ids=_ids)
+def test_reference_passes_and_three_mistakes_fail(sandbox, task):
+    judged(sandbox, task, task.reference)
+    mistakes = MISTAKES[task.language][task.id]
+    assert len(mistakes) == 3
+    for old, new in mistakes:
+        assert old in task.reference, old
+        # What the program or the check's own code raises after a wrong answer is one, too.
+        with pytest.raises((Exception, ProgramStopped, pytest.fail.Exception)) as caught:
+            judged(sandbox, task, task.reference.replace(old, new, 1))
+        assert not isinstance(caught.value, NameError | TaskError)
 
 
 @pytest.mark.parametrize("task", TASKS, ids=_ids)
