@@ -1,4 +1,4 @@
-"""Hooks with which other packages add backends, rewriters and reports.
+"""Hooks with which other packages add backends, rewriters, metrics and reports.
 
 Implement a hook in a pytest plugin or a ``conftest.py``. The plugin calls all implementations
 before it looks at its own backends, rewriters and reports. The first result that is not None is
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from pytest_promptse.config import Metric
     from pytest_promptse.models import Backend, ModelOptions
     from pytest_promptse.record._schema import Record
     from pytest_promptse.variants import Rewriter
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "pytest_promptse_backend",
     "pytest_promptse_candidates",
+    "pytest_promptse_metrics",
     "pytest_promptse_names",
     "pytest_promptse_report",
     "pytest_promptse_rewriter",
@@ -86,6 +88,20 @@ def pytest_promptse_candidates() -> Sequence[str]:  # type: ignore[empty-body]
     Returns
     -------
     Paths or globs of Jinja2 files. The first comment of a file says what its idea is.
+    """
+
+
+@pytest.hookspec(historic=True)
+def pytest_promptse_metrics() -> Sequence[Metric]:  # type: ignore[empty-body]
+    """Return metrics that every suite has in addition to the built-in ones.
+
+    A metric with a ``threshold_help`` has an option and a gate. Implement the hook in an installed
+    plugin or in the ``conftest.py`` of the root directory, since pytest must know the option
+    before it reads the command line.
+
+    Returns
+    -------
+    The metrics.
     """
 
 

@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from pytest_promptse import hookspecs
+from pytest_promptse.config._options import add_metric
 from pytest_promptse.errors import TaskError
 from pytest_promptse.models._registry import ModelOptions, create_backend
 from pytest_promptse.variants._registry import create_rewriter
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import pytest
 
+    from pytest_promptse.config._metrics import Metric
     from pytest_promptse.models._base import Backend
     from pytest_promptse.tasks._task import Task
     from pytest_promptse.variants._generate import Rewriter
@@ -52,7 +56,13 @@ def hooks() -> Any:
     path = Path("conftest.py").resolve()
     if path.is_file():
         plugins.register(_loaded(path))
+    plugins.hook.pytest_promptse_metrics.call_historic(result_callback=_add_metrics)
     return plugins.hook
+
+
+def _add_metrics(metrics: Iterable[Metric]) -> None:
+    for metric in metrics:
+        add_metric(metric)
 
 
 def _loaded(path: Path) -> object:

@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from pytest_promptse.cli._extensions import hooks
 from pytest_promptse.cli._report import check_kinds, write_reports
 from pytest_promptse.config._options import OPTIONS
 
@@ -96,6 +97,7 @@ def merge_files(records: Sequence[str], chosen: argparse.Namespace) -> int:
     from pytest_promptse.run._merge import merge_shards, run_failures  # noqa: PLC0415
     from pytest_promptse.store._store import Store  # noqa: PLC0415
 
+    hooks()  # the metrics of plugins, whose gates are decided here
     targets = check_kinds("merge", chosen.report)
     here = Path.cwd()
     baselines = Baselines(here, here=here)
@@ -160,7 +162,5 @@ def _print(record: Record, *, verbose: bool) -> None:
     text = render(record, width=width, colours=colours, verbosity=int(verbose))
     sys.stdout.write(f"{text}\n")
     if record.comparisons:
-        text = render_comparisons(
-            record.comparisons, width=width, colours=colours, verbosity=int(verbose)
-        )
+        text = render_comparisons(record, width=width, colours=colours, verbosity=int(verbose))
         sys.stdout.write(f"{text}\n")

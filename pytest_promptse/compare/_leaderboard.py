@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from pytest_promptse.compare._common_subset import CommonSubset
     from pytest_promptse.compare._entry import ComparedEntry, TaskKey
-    from pytest_promptse.scoring._compare import Metric
     from pytest_promptse.scoring._samples import Floats, Mode
     from pytest_promptse.scoring._scores import Curve, Estimate, Interval
 
@@ -207,7 +206,7 @@ def _figures(subset: CommonSubset, entry: ComparedEntry, key: TaskKey) -> TaskFi
     task = subset.recorded(entry, key, mode=subset.mode)
     original = entry.originals[key]
 
-    def curve(metric: Metric, mode: Mode) -> Curve:
+    def curve(metric: str, mode: Mode) -> Curve:
         light = subset.recorded(entry, key, mode=mode) if mode != subset.mode else task
         return task_curve(light, metric, mode, subset.distances, SEED)
 

@@ -44,4 +44,9 @@ def grouped_options() -> Mapping[str, Sequence[Option]]:
     groups: dict[str, list[Option]] = {group: [] for group in TITLES}
     for option in OPTIONS.values():
         groups[_GROUP_OF.get(option.name, GATES)].append(option)
-    return {f"promptse: {group} ({title})": groups[group] for group, title in TITLES.items()}
+    return {title_of(group): groups[group] for group in TITLES}
+
+
+def title_of(group: str) -> str:
+    """Return the title in ``--help`` of a key of `TITLES`."""
+    return f"promptse: {group} ({TITLES[group]})"

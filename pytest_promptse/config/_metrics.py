@@ -7,11 +7,8 @@ from it in every pytest session. The arrays in the functions below come from num
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
-
-from pytest_promptse.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,8 +18,6 @@ if TYPE_CHECKING:
 
 Direction: TypeAlias = Literal["at least", "at most"]
 Unit: TypeAlias = Literal["share", "difference", "ratio"]
-
-_NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,13 +140,6 @@ class Metric:
     loss_of: Literal["scores", "rates"] | None = None
     fails_by: Literal["both", "ci95"] = "both"
     narrowed_by: str = "More tasks would narrow it"
-
-    def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.name):
-            raise SettingsError(
-                f"the metric {self.name!r}: a name has lower-case letters, digits and single "
-                "underscores, such as worst_rate"
-            )
 
     @property
     def option(self) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +114,9 @@ def _joined(reason: str) -> str:
     return f"unusable: {reason}" if reason.startswith(clauses) else reason
 
 
+# The name of a metric becomes a part of options, node ids and keys of JSON.
+_NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
+
 LANGUAGES = (
     "python",
     "javascript",
@@ -154,6 +158,43 @@ def threshold_option(metric: Metric) -> Option:
         metavar="X",
         marker=True,
     )
+
+
+def add_metric(metric: Metric) -> Option | None:
+    """Add a metric of another package to `METRICS`, and the option of its threshold to `OPTIONS`.
+
+    Returns
+    -------
+    Option, or None
+        The option, or None if the metric has no gate.
+
+    Raises
+    ------
+    SettingsError
+        If the name cannot be used, the metric has no figure, or the name or option is taken.
+    """
+    if not _NAME.fullmatch(metric.name):
+        raise SettingsError(
+            f"the metric {metric.name!r}: a name has lower-case letters, digits and single "
+            "underscores, such as worst_rate"
+        )
+    if metric.figure is None:
+        raise SettingsError(
+            f"the metric {metric.name!r} has no figure; give it a function of a task"
+        )
+    if metric.name in METRICS or metric.option in OPTIONS:
+        raise SettingsError(f"there is already a metric {metric.name!r}; give yours another name")
+    METRICS[metric.name] = metric
+    if metric.option is None:
+        return None
+    OPTIONS[metric.option] = threshold_option(metric)
+    return OPTIONS[metric.option]
+
+
+def remove_metric(metric: Metric) -> None:
+    """Remove a metric that `add_metric` added."""
+    del METRICS[metric.name]
+    OPTIONS.pop(metric.option or "", None)
 
 
 OPTIONS: dict[str, Option] = {

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import pytest
 
 from pytest_promptse._suggestions import nearest
-from pytest_promptse.config._groups import grouped_options
-from pytest_promptse.config._options import OPTIONS
+from pytest_promptse.config._groups import GATES, grouped_options, title_of
+from pytest_promptse.config._options import OPTIONS, add_metric, remove_metric
 from pytest_promptse.errors import (
     NoBaselineError,
     RecordError,
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
     from pathlib import Path
 
+    from pytest_promptse.config._metrics import Metric
     from pytest_promptse.config._options import Option
     from pytest_promptse.config._settings import Settings
     from pytest_promptse.models._base import Backend
@@ -53,11 +54,48 @@ _MARK = (
 )
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     for title, options in grouped_options().items():
         group = parser.getgroup(title)
         for option in options:
             _add_option(parser, group, option)
+    added = _AddedMetrics(parser)
+    pluginmanager.register(added, "promptse-metrics")
+    # Historic: the metrics of plugins and conftest.py files that are loaded later are added then.
+    pluginmanager.hook.pytest_promptse_metrics.call_historic(result_callback=added.add)
+
+
+class _AddedMetrics:
+    """Adds the metrics of other plugins, and removes them at the end of the session."""
+
+    def __init__(self, parser: pytest.Parser) -> None:
+        self._parser = parser
+        self._metrics: list[Metric] = []
+        self._is_configured = False
+
+    def add(self, metrics: Iterable[Metric]) -> None:
+        group = self._parser.getgroup(title_of(GATES))
+        for metric in metrics:
+            if self._is_configured:
+                raise pytest.UsageError(
+                    f"the metric {metric.name!r} was added after pytest had read its options; move "
+                    "the hook to the conftest.py of the root directory"
+                )
+            try:
+                option = add_metric(metric)
+            except SettingsError as error:
+                raise pytest.UsageError(str(error)) from None
+            self._metrics.append(metric)
+            if option is not None:
+                _add_option(self._parser, group, option)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_configure(self) -> None:
+        self._is_configured = True
+
+    def pytest_unconfigure(self) -> None:
+        for metric in self._metrics:
+            remove_metric(metric)
 
 
 def _add_option(parser: pytest.Parser, group: pytest.OptionGroup, option: Option) -> None:

@@ -509,7 +509,7 @@ class PromptseSession:
             writer = self._config.get_terminal_writer()
             terminal.section(f"promptse: compared with {about.name}")
             text = render_comparisons(
-                record.comparisons,
+                record,
                 width=writer.fullwidth,
                 colours=writer.hasmarkup,
                 verbosity=self._config.option.verbose,

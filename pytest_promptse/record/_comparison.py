@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, cast
 
+from pytest_promptse.config._metrics import compared_metrics
 from pytest_promptse.record._queries import stopped_early
 from pytest_promptse.record._schema import (
     BaselineRecord,
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from pytest_promptse.config._option_types import Margin
     from pytest_promptse.record._schema import PromptRecord, Record, SuiteRecord, TaskRecord
-    from pytest_promptse.scoring._compare import Metric
     from pytest_promptse.scoring._samples import Mode
 
 # Settings on which the metrics of a suite depend.
@@ -244,10 +244,14 @@ def _figures(
     same_completions: bool,
     seed: int,
 ) -> list[ComparedRecord]:
-    metrics: list[tuple[Metric, float | None]] = [("pass_at_1", None)]
-    metrics += [("elasticity", distance) for distance in distances]
-    further: tuple[Metric, ...] = ("auc_e", "drop", "excess", "squared_sensitivity")
-    metrics += [(metric, None) for metric in further] if distances else []
+    # The originals first, then the curve, then what is made of all variants.
+    ordered = sorted(compared_metrics(), key=lambda one: (one.needs_variants, not one.by_distance))
+    metrics = [
+        (metric.name, distance)
+        for metric in ordered
+        if distances or not metric.needs_variants
+        for distance in (distances if metric.by_distance else (None,))
+    ]
     figures = []
     for metric, distance in metrics:
         margin = margins.get(metric)

@@ -207,12 +207,19 @@ def metric_in(record: Record, name: str) -> MetricRecord:
     return describe_metric(METRICS.get(name) or Metric(name=name, label=name))
 
 
+def figure_label(record: Record, figure: ComparedRecord, *, short: bool = False) -> str:
+    """Return the name of a compared figure of a record, or its `short` name, such as ``E(0.3)``."""
+    if figure.distance is not None:
+        return metric_label(figure.metric, figure.distance)
+    metric = metric_in(record, figure.metric)
+    return metric.short_label if short else metric.label
+
+
 def stopped_early(suite: SuiteRecord) -> bool:
     """Return whether a suite that was sampled in rounds stopped before its last look."""
     return suite.rounds is not None and suite.rounds.look < suite.rounds.looks
 
 
-_ALWAYS_COMPARED = ("pass_at_1", "drop", "auc_e")
 _VERDICTS = ("fail", "inconclusive", "pass")
 
 
@@ -234,19 +241,25 @@ class Compared(NamedTuple):
     figure: ComparedRecord
 
 
+def is_always_shown(figure: ComparedRecord) -> bool:
+    """Return whether a comparison shows a figure in every report, even in a short one."""
+    metric = METRICS.get(figure.metric)
+    return figure.margin is not None or (metric is not None and metric.always_shown)
+
+
 def compared(record: Record) -> list[Compared]:
-    """Return the comparisons with a baseline: pass@1, AUC-E and each figure with a margin."""
+    """Return the compared figures that every report shows, see `is_always_shown`."""
     return [
         Compared(
             one.suite,
             Series(one.model or "", one.template).label,
-            metric_label(figure.metric, figure.distance, short=True),
+            figure_label(record, figure, short=True),
             figure,
         )
         for one in record.comparisons
         if one.model is not None and one.baseline_model is not None
         for figure in one.figures
-        if figure.margin is not None or figure.metric in _ALWAYS_COMPARED
+        if is_always_shown(figure)
     ]
 
 

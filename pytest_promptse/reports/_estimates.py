@@ -59,6 +59,12 @@ def estimates(record: Record, suite: SuiteRecord) -> list[EstimateCells]:
     return cells
 
 
+def value_cell(record: Record, suite: SuiteRecord, metric: str) -> str:
+    """Return the value of a metric of one of the suites of a record, without its intervals."""
+    shown, _ = _FORMATS[metric_in(record, metric).unit]
+    return shown(suite.estimate(metric).value)
+
+
 def scopes(suites: Sequence[SuiteRecord]) -> Iterator[str]:
     """Yield what the intervals of `suites` cover and do not cover, each sentence once."""
     for scope in dict.fromkeys(suite.speaks_for for suite in suites):

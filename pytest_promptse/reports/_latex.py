@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_promptse.record._files import write_chunks
-from pytest_promptse.record._queries import series_of
-from pytest_promptse.reports._estimates import scopes
+from pytest_promptse.record._queries import metric_in, series_of
+from pytest_promptse.reports._estimates import scopes, value_cell
 from pytest_promptse.reports._formatting import DASH, MINUS, NOT_MEASURED, exact, short, signed
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.record._schema import Record, SuiteRecord
 
+_COLUMNS = ("pass_at_1", "auc_e", "excess", "drop")
 _ESCAPED = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -59,7 +60,20 @@ def write(record: Record, path: Path) -> None:
     distances = sorted({d for suite in record.suites for d in suite.elasticity}, key=float)
     titles = ["suite", *(["model"] if several else []), "pass@1", *(f"E({d})" for d in distances)]
     titles += ["AUC-E", "95 %", "noise ceiling", "excess", "drop"]
-    rows = [list(_cells(suite, distances, several=several)) for suite in record.suites]
+    # Further figures have a column if a suite has a gate on them.
+    further = [
+        name
+        for name in dict.fromkeys(name for suite in record.suites for name in suite.estimates)
+        if name not in _COLUMNS and _has_gate(record, name)
+    ]
+    titles += [metric_in(record, name).short_label for name in further]
+    rows = [
+        [
+            *_cells(suite, distances, several=several),
+            *(value_cell(record, suite, name) for name in further),
+        ]
+        for suite in record.suites
+    ]
     n_texts = 2 if several else 1
     warnings = dict.fromkeys(warning for suite in record.suites for warning in suite.warnings)
     text = tabular(
@@ -69,6 +83,11 @@ def write(record: Record, path: Path) -> None:
         notes=[*scopes(record.suites), *warnings],
     )
     write_chunks([text.encode()], path, what=f"report latex:{path}")
+
+
+def _has_gate(record: Record, metric: str) -> bool:
+    option = metric_in(record, metric).option
+    return any(option and suite.settings.get(option) is not None for suite in record.suites)
 
 
 def tabular(

@@ -11,12 +11,13 @@ al., CONSORT extension for noninferiority trials, JAMA 308, 2012.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_promptse.config._metrics import METRICS, metric_label
+from pytest_promptse.config._metrics import METRICS, PromptGroup, TaskOutcomes, metric_label
 from pytest_promptse.scoring._elasticity import (
     area_weights,
     auc_e,
@@ -34,10 +35,15 @@ from pytest_promptse.scoring._intervals import (
 )
 from pytest_promptse.scoring._noise_floor import light_null_gap
 from pytest_promptse.scoring._pairing import Pairs, is_solved
-from pytest_promptse.scoring._robustness import drop, squared_sensitivity
+from pytest_promptse.scoring._robustness import (
+    BY_DISTANCE,
+    WORST_OF,
+    figure_of,
+    figure_value,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pytest_promptse.scoring._gate import Verdict
     from pytest_promptse.scoring._pairing import RecordedPrompt, RecordedTask
@@ -49,16 +55,8 @@ _DRAWS = 499
 # The key of the original's pass rate in a curve.
 _ORIGINAL = 0.0
 
-Metric: TypeAlias = Literal[
-    "auc_e", "elasticity", "pass_at_1", "excess", "squared_sensitivity", "drop"
-]
-# Figures that are computed from pass rates, not from scores.
-_OF_PASS_RATES: tuple[Metric, ...] = ("squared_sensitivity", "drop")
-ELASTICITIES: tuple[Metric, ...] = ("auc_e", "elasticity", "excess")
-"""Figures that are not measured if no original is solved.
-
-Their expectation depends on the number of samples per prompt.
-"""
+ELASTICITIES = ("auc_e", "elasticity", "excess")
+"""Metrics whose figures depend on the mode. They are not measured if no original is solved."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +72,7 @@ class Comparison:
     id, prompt id).
     """
 
-    metric: Metric
+    metric: str
     distance: float | None
     current: float | None
     baseline: float | None
@@ -94,7 +92,7 @@ class Comparison:
 def compare_runs(
     current: Sequence[RecordedTask],
     baseline: Sequence[RecordedTask],
-    metric: Metric,
+    metric: str,
     *,
     mode: Mode,
     distances: Sequence[float],
@@ -111,10 +109,8 @@ def compare_runs(
     current, baseline
         The two runs. Ids of tasks are unique in each; their order does not matter.
     metric
-        ``"auc_e"``, ``"elasticity"`` (at `distance`), ``"pass_at_1"``, ``"excess"`` (of AUC-E),
-        ``"squared_sensitivity"`` or ``"drop"``. Smaller values of the last three are better,
-        larger values of the others. Of these three, only ``"excess"`` is not comparable between
-        numbers of samples.
+        The name of a metric that can be compared, such as ``"auc_e"``, or ``"elasticity"`` (at
+        `distance`).
     mode
         The metric of both runs: PromptSE's elasticity or PromptSELight's.
     distances
@@ -177,7 +173,7 @@ def compare_runs(
             ci95, exact = _gap_intervals(ours - theirs, seed, names, resamples=resamples)
     if margin is not None and relative and then is not None:
         margin *= abs(then)
-    sizes = sample_sizes(pairs) if metric in ELASTICITIES else None
+    sizes = None if METRICS[metric].is_unbiased else sample_sizes(pairs)
     verdict = _verdict(
         gap, ci95, exact, margin, less_is_better=METRICS[metric].direction == "at most"
     )
@@ -215,7 +211,7 @@ def compare_runs(
 
 
 def _compared_distances(
-    metric: Metric, distance: float | None, distances: Sequence[float]
+    metric: str, distance: float | None, distances: Sequence[float]
 ) -> tuple[float, ...]:
     if (metric == "elasticity") != (distance is not None):
         raise ValueError("give a distance for 'elasticity' and for no other metric")
@@ -223,7 +219,12 @@ def _compared_distances(
         raise ValueError(f"distance {distance:g} is not among {list(distances)}")
     if distance is not None:
         return (distance,)
-    return (_ORIGINAL,) if metric == "pass_at_1" else tuple(distances)
+    return figure_distances(metric, distances)
+
+
+def figure_distances(metric: str, distances: Sequence[float]) -> tuple[float, ...]:
+    """Return the distances of the curve of a metric: one, 0, for a single figure of each task."""
+    return tuple(distances) if figure_of(METRICS[metric]) is None else (_ORIGINAL,)
 
 
 def _unsolved(pairs: Pairs) -> str:
@@ -269,7 +270,7 @@ def with_itself(comparison: Comparison) -> Comparison:
 
 
 def task_curve(
-    task: RecordedTask, metric: Metric, mode: Mode, over: Sequence[float], seed: int
+    task: RecordedTask, metric: str, mode: Mode, over: Sequence[float], seed: int
 ) -> Curve:
     """Return one task's figure at each distance in `over`, None where it was not measured.
 
@@ -289,32 +290,57 @@ def task_curve(
     curve: Curve = dict.fromkeys(over)
     if task.original is None:
         return curve
-    if metric == "pass_at_1":
-        return {_ORIGINAL: task.original.pass_rate}
+    prompts = [task.original, *task.variants.values()]
+    outcomes = _outcomes(
+        prompts,
+        rates=np.array([one.pass_rate for one in prompts]),
+        scores=np.array([one.score for one in prompts]),
+    )
+    if figure_of(METRICS[metric]) is not None:
+        value = figure_value(METRICS[metric], outcomes)
+        return {_ORIGINAL: None if value is None else float(value)}
     for d in over:
         variants = [w for w in task.variants.values() if w.distance == d]
         if not variants:
             continue
-        if metric == "squared_sensitivity":
-            if task.original.n > 1 and min(w.n for w in variants) > 1:
-                curve[d] = float(
-                    squared_sensitivity(
-                        task.original.pass_rate,
-                        [w.pass_rate for w in variants],
-                        m_p=task.original.n,
-                        m_v=[w.n for w in variants],
-                    )
-                )
-        elif metric == "drop":
-            curve[d] = float(drop(task.original.pass_rate, [w.pass_rate for w in variants]))
-        elif metric == "excess":
+        if metric == "excess":
             curve[d] = _excess(task, task.original, variants, mode, seed)
-        elif mode == "light":
-            rates = [w.pass_rate for w in variants]
-            curve[d] = float(light_elasticity(task.original.pass_rate, rates))
-        else:
-            curve[d] = float(elasticity(task.original.score, [w.score for w in variants]))
+            continue
+        value = _curve_figure(metric, mode)(outcomes.original, outcomes.by_distance[d])
+        curve[d] = None if math.isnan(value) else float(value)
     return curve
+
+
+def _curve_figure(metric: str, mode: Mode) -> Callable[[PromptGroup, PromptGroup], Floats]:
+    """Return the figure of one distance that a metric is the area of, excess apart."""
+    if metric in BY_DISTANCE:
+        return BY_DISTANCE[metric]
+    if mode == "light":
+        return lambda original, group: light_elasticity(original.rates[..., 0], group.rates)
+    return lambda original, group: elasticity(original.scores[..., 0], group.scores)
+
+
+def _outcomes(prompts: Sequence[RecordedPrompt], *, rates: Floats, scores: Floats) -> TaskOutcomes:
+    """Return the outcomes of a task.
+
+    `prompts` are the original and its variants. `rates` and `scores` have a column for each of
+    them, and may be resampled.
+    """
+    n = np.array([one.n for one in prompts])
+
+    def group(columns: list[int]) -> PromptGroup:
+        return PromptGroup(rates=rates[..., columns], n=n[columns], scores=scores[..., columns])
+
+    places = range(1, len(prompts))
+    return TaskOutcomes(
+        original=group([0]),
+        variants=group(list(places)),
+        by_distance={
+            d: group([at for at in places if prompts[at].distance == d])
+            for d in sorted({one.distance for one in prompts[1:]})
+        },
+        worst_of=max(1, min(WORST_OF, len(places))),
+    )
 
 
 def _excess(
@@ -344,7 +370,7 @@ def _known_in_both(a: Curve, b: Curve) -> tuple[Curve, Curve]:
 
 def _resampled(
     task: RecordedTask,
-    metric: Metric,
+    metric: str,
     mode: Mode,
     over: Sequence[float],
     *,
@@ -369,26 +395,18 @@ def _resampled(
     """
     if task.original is None:
         raise ValueError(f"task {task.task_id!r} has no original, so it has no figure")
-    if metric == "pass_at_1":
-        return _beta([task.original], "light", resamples, rng)[:, 0]
-    prompts = [task.original, *task.variants.values()]
-    scores = _beta(prompts, "light" if metric in _OF_PASS_RATES else mode, resamples, rng)
-    curve = []
-    for d in over:
-        columns = [i for i, w in enumerate(prompts) if i > 0 and w.distance == d]
-        if metric == "squared_sensitivity":
-            sizes = np.array([prompts[i].n for i in columns])
-            curve.append(
-                squared_sensitivity(
-                    scores[:, 0], scores[:, columns], m_p=task.original.n, m_v=sizes
-                )
-            )
-            continue
-        if metric == "drop":
-            curve.append(drop(scores[:, 0], scores[:, columns]))
-            continue
-        metric_of = light_elasticity if mode == "light" else elasticity
-        curve.append(metric_of(scores[:, 0], scores[:, columns]))
+    figure = METRICS[metric]
+    of_mode = metric in ELASTICITIES
+    prompts = [task.original, *(task.variants.values() if figure.needs_variants else ())]
+    scores = rates = _beta(prompts, mode if of_mode else "light", resamples, rng)
+    if not of_mode and mode != "light":
+        scores = _beta(prompts, mode, resamples, rng)
+    outcomes = _outcomes(prompts, rates=rates, scores=scores)
+    value = figure_value(figure, outcomes)
+    if value is not None:
+        return value
+    of_distance = _curve_figure(metric, mode)
+    curve = [of_distance(outcomes.original, outcomes.by_distance[d]) for d in over]
     if metric == "drop":
         return np.stack(curve, axis=1) @ equal_weights(over)
     area = auc_e(np.stack(curve, axis=1), over)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from pytest_promptse.config import Metric, TaskOutcomes
 from pytest_promptse.models import Capabilities, Completion, Response, Usage
 from pytest_promptse.record import encode
 from pytest_promptse.variants import Rewriter, WritingModel, ask
@@ -82,6 +83,14 @@ def pytest_promptse_report(kind: str) -> Callable[[Record, Path], None] | None:
 
 def pytest_promptse_candidates() -> Sequence[str]:
     return ["candidates/*.j2"]
+
+
+def _worst_rate(task: TaskOutcomes) -> Any:
+    return task.variants.rates.min(axis=-1)
+
+
+def pytest_promptse_metrics() -> Sequence[Metric]:
+    return [Metric(name="worst_rate", label="worst rate", figure=_worst_rate)]
 
 
 def pytest_promptse_names(kind: Literal["backend", "rewriter", "report"]) -> Sequence[str]:

@@ -40,6 +40,7 @@ def test_no_heavy_import_without_a_mark(pytester, loaded):
         "pytest_promptse._redaction",
         "pytest_promptse._suggestions",
         "pytest_promptse.config",
+        "pytest_promptse.config._metrics",
         "pytest_promptse.config._option_types",
         "pytest_promptse.config._groups",
         "pytest_promptse.config._options",

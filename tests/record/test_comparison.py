@@ -99,7 +99,8 @@ def failing(current: Record, baseline: Record, *margins: Margin, missing: str = 
 
 def shown(current: Record, baseline: Record, *margins: Margin, verbosity: int = 0, width=80):
     found = compare_records(current, baseline, name="main", margins=margins)
-    return render_comparisons(found, width=width, colours=False, verbosity=verbosity)
+    current = replace(current, comparisons=found)
+    return render_comparisons(current, width=width, colours=False, verbosity=verbosity)
 
 
 def test_every_figure_is_compared():
@@ -110,8 +111,8 @@ def test_every_figure_is_compared():
         ("elasticity", 0.2),
         ("elasticity", 0.3),
         ("auc_e", None),
-        ("drop", None),
         ("excess", None),
+        ("drop", None),
         ("squared_sensitivity", None),
     ]
     assert figure(comparison, "auc_e").difference == pytest.approx(-0.25)
@@ -347,10 +348,10 @@ def test_the_same_records_give_the_same_comparison():
     assert first == msgspec.json.encode(compared(here, run(0.85), *TENTH))
 
 
-def test_a_summary_shows_the_judged_figures_and_two_more():
+def test_a_summary_shows_the_judged_figures_and_those_that_always_count():
     text = shown(run(0.5), run(0.75), Margin(metric="elasticity", loss=0.1))
     lines = [line.split()[0] for line in text.splitlines()[2:]]
-    assert lines == ["pass@1", "E(0.1)", "E(0.2)", "E(0.3)", "AUC-E"]
+    assert lines == ["pass@1", "E(0.1)", "E(0.2)", "E(0.3)", "AUC-E", "drop"]
     assert "0.500 was 0.750  -0.250 [-0.250, -0.250]  fail (allowed 0.1)" in text
     assert text.startswith("baseline of 2026-01-02T03:04:05+00:00, commit 0123456789\n")
 
@@ -380,6 +381,7 @@ def test_no_line_is_wider_than_the_terminal(width):
 
 
 def test_colours_only_if_requested():
-    found = compare_records(run(0.5), run(0.75), name="main", margins=TENTH)
+    compared = compare_records(run(0.5), run(0.75), name="main", margins=TENTH)
+    found = replace(run(0.5), comparisons=compared)
     assert "\x1b" not in render_comparisons(found, width=80, colours=False)
     assert "\x1b[1;31m  fail" in render_comparisons(found, width=80, colours=True)

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Literal
 from rich.padding import Padding
 from rich.text import Text
 
-from pytest_promptse.config._metrics import metric_label
 from pytest_promptse.errors import RecordError
 from pytest_promptse.record._files import baseline_command
-from pytest_promptse.record._queries import worst_verdict
+from pytest_promptse.record._queries import figure_label, is_always_shown, worst_verdict
 from pytest_promptse.reports._formatting import console, printed
 
 if TYPE_CHECKING:
@@ -26,23 +25,19 @@ if TYPE_CHECKING:
     )
 
 _STYLES = {"pass": "green", "fail": "bold red", "inconclusive": "yellow"}
-# Metrics that are shown even without a margin.
-_ALWAYS = ("pass_at_1", "auc_e")
 _NAMES_SHOWN = 4
 _VALUE_CHARS = 16
 _COMMIT_CHARS = 10
 
 
-def render_comparisons(
-    comparisons: Sequence[ComparisonRecord], *, width: int, colours: bool, verbosity: int = 0
-) -> str:
-    """Return comparisons as text of at most `width` columns, with ANSI colours if wanted.
+def render_comparisons(record: Record, *, width: int, colours: bool, verbosity: int = 0) -> str:
+    """Return the comparisons of a record as text of at most `width` columns.
 
-    With a verbosity below 0, each suite has one line. Above 0, every metric is shown, and every
-    name that only one record has.
+    `colours` adds ANSI colours. With a verbosity below 0, each suite has one line. Above 0, every
+    metric is shown, and every name that only one record has.
     """
     out = console(width=width, colours=colours)
-    for part in _parts(comparisons, verbosity):
+    for part in _parts(record, verbosity):
         out.print(part, crop=False)
     return printed(out)
 
@@ -71,15 +66,16 @@ def shortfalls(record: Record, *, missing: Literal["fail", "warn"]) -> list[str]
         for figure in comparison.figures:
             if figure.margin is None:
                 continue
+            label = figure_label(record, figure)
             if figure.verdict is None and missing == "fail" and complete:
-                lines.append(
-                    f"{_label(figure)} of {name} has no counterpart in {_renewed(comparison)}"
-                )
+                lines.append(f"{label} of {name} has no counterpart in {_renewed(comparison)}")
             elif figure.verdict == "fail":
-                lines.append(f"{_change(figure, name)}, more than {_figure(figure.margin)} allowed")
+                lines.append(
+                    f"{_change(label, figure, name)}, more than {_figure(figure.margin)} allowed"
+                )
             elif figure.verdict == "inconclusive" and suite.settings["inconclusive"] == "fail":
                 lines.append(
-                    f"{_change(figure, name)}, which does not rule out a loss of "
+                    f"{_change(label, figure, name)}, which does not rule out a loss of "
                     f"{_figure(figure.margin)}"
                 )
     return lines
@@ -93,15 +89,14 @@ def _renewed(comparison: ComparisonRecord) -> str:
     )
 
 
-def _change(figure: ComparedRecord, name: str) -> str:
+def _change(label: str, figure: ComparedRecord, name: str) -> str:
     gap = figure.difference
     if gap is None:
         raise RecordError(
-            f"{_label(figure)} of {name} has the verdict {figure.verdict!r} but no difference; "
-            "compare again"
+            f"{label} of {name} has the verdict {figure.verdict!r} but no difference; compare again"
         )
     word = "fell by" if gap < 0 else "rose by" if gap > 0 else "changed by"
-    text = f"{_label(figure)} of {name} {word} {_figure(abs(gap))}"
+    text = f"{label} of {name} {word} {_figure(abs(gap))}"
     if figure.ci95 is None:
         return text
     # The loss is shown as a positive number, so its limits are too.
@@ -109,19 +104,20 @@ def _change(figure: ComparedRecord, name: str) -> str:
     return f"{text} (95 % interval {_figure(ends[0])} to {_figure(ends[1])})"
 
 
-def _parts(comparisons: Sequence[ComparisonRecord], verbosity: int) -> Iterable[RenderableType]:
+def _parts(record: Record, verbosity: int) -> Iterable[RenderableType]:
+    comparisons = record.comparisons
     both = [c for c in comparisons if c.model is not None and c.baseline_model is not None]
     shared, own = _remarks(both, verbosity)
     if comparisons and verbosity >= 0:
         yield Text(_origin(comparisons[0].baseline), "dim")
     for comparison, remarks in zip(both, own, strict=True):
         if verbosity < 0:
-            yield _one_line(comparison)
+            yield _one_line(record, comparison)
             continue
         yield Text(comparison.suite).append(f"  {_model_and_template(comparison)}", "dim")
         for figure in comparison.figures:
-            if verbosity > 0 or figure.margin is not None or figure.metric in _ALWAYS:
-                yield _line(figure)
+            if verbosity > 0 or is_always_shown(figure):
+                yield _line(record, figure)
         for remark in remarks:
             yield Padding(Text(remark, "yellow"), (0, 0, 0, 2))
     if verbosity >= 0:
@@ -139,9 +135,10 @@ def _model_and_template(comparison: ComparisonRecord) -> str:
     return " ".join(part for part in (comparison.model, comparison.template) if part)
 
 
-def _one_line(comparison: ComparisonRecord) -> Text:
+def _one_line(record: Record, comparison: ComparisonRecord) -> Text:
     verdict = worst_verdict(figure.verdict for figure in comparison.figures)
-    whose = [_label(figure) for figure in comparison.figures if figure.verdict == verdict]
+    decisive = [figure for figure in comparison.figures if figure.verdict == verdict]
+    whose = [figure_label(record, figure) for figure in decisive]
     line = Text(f"{comparison.suite} {_model_and_template(comparison)}: ")
     for figure in comparison.figures:
         if figure.metric == "auc_e":
@@ -151,8 +148,8 @@ def _one_line(comparison: ComparisonRecord) -> Text:
     return line.append(f"{verdict}: {', '.join(whose)}", _STYLES[verdict])
 
 
-def _line(figure: ComparedRecord) -> Text:
-    line = Text(f"  {metric_label(figure.metric, figure.distance, short=True):<7}")
+def _line(record: Record, figure: ComparedRecord) -> Text:
+    line = Text(f"  {figure_label(record, figure, short=True):<7}")
     if figure.difference is None:
         return line.append(f" {figure.message.partition(': ')[2]}", "yellow")
     line.append(f" {_cell(figure.current)} was {_cell(figure.baseline)}  {figure.difference:+.3f}")
@@ -238,10 +235,6 @@ def _names(names: Sequence[str], verbosity: int) -> str:
 
 def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _label(figure: ComparedRecord) -> str:
-    return metric_label(figure.metric, figure.distance)
 
 
 def _cell(value: float | None) -> str:
