@@ -7,6 +7,7 @@ from it in every pytest session. The arrays in the functions below come from num
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -158,6 +159,20 @@ class Metric:
         return f"{self.gate}-d{distance:g}"
 
 
+def _pass_hat(prompts: PromptGroup, *, k: int) -> Any:
+    """Return the probability that k attempts at the same prompt all pass, as a mean over prompts.
+
+    If c of n samples pass, C(c, k) / C(n, k) is an unbiased estimate of it. The source is Yao et
+    al., tau-bench, 2024, arXiv:2406.12045, section 3.
+    """
+    if prompts.n.min() < k:
+        return math.nan
+    share: Any = 1.0
+    for attempt in range(k):
+        share = share * (prompts.passes - attempt).clip(0.0) / (prompts.n - attempt)
+    return share.mean(axis=-1)
+
+
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
@@ -228,6 +243,22 @@ METRICS: dict[str, Metric] = {
             label="robust pass@1",
             threshold_help="minimum robust pass@1 of a suite (the worst case over 5 variants)",
             is_compared=False,
+        ),
+        Metric(
+            name="pass_hat_4",
+            label="pass^4",
+            figure=lambda task: _pass_hat(task.variants, k=4),
+            threshold_help="minimum pass^4 of a suite: the probability that 4 attempts at the same "
+            "variant all pass",
+            is_unbiased=True,
+        ),
+        Metric(
+            name="original_pass_hat_4",
+            label="pass^4 of the originals",
+            short_label="originals",
+            figure=lambda task: _pass_hat(task.original, k=4),
+            needs_variants=False,
+            is_unbiased=True,
         ),
         Metric(
             name="shortfall",

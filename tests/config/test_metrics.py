@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from itertools import combinations
+
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from planned_suites import plan
 
-from pytest_promptse.config._metrics import METRICS, metric_label
+from pytest_promptse.config._metrics import METRICS, PromptGroup, TaskOutcomes, metric_label
 from pytest_promptse.config._options import OPTIONS
 
 GATED = [metric for metric in METRICS.values() if metric.option is not None]
@@ -31,3 +37,19 @@ def test_labels_take_names_of_gates_and_fall_back_to_the_name():
     assert metric_label("drop", short=True) == "drop"
     assert metric_label("elasticity", 0.3) == metric_label("elasticity-d0.3") == "E(0.3)"
     assert metric_label("of-another") == "of-another"
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=4), st.integers(1, 9))
+def test_pass_hat_is_the_share_of_subsets_that_pass_whole(passes, n):
+    counts = [min(c, n) for c in passes]
+    group = PromptGroup(
+        rates=np.array(counts) / n, n=np.full(len(counts), n), scores=np.zeros(len(counts))
+    )
+    task = TaskOutcomes(original=group, variants=group, by_distance={}, worst_of=1)
+    value = METRICS["pass_hat_4"].figure(task)
+    if n < 4:
+        assert math.isnan(value)
+        return
+    subsets = list(combinations(range(n), 4))
+    whole = [np.mean([max(subset) < c for subset in subsets]) for c in counts]
+    assert value == pytest.approx(np.mean(whole))

@@ -24,7 +24,7 @@ def test_a_margin_is_absolute_or_in_percent_of_the_baseline(metric):
     ("value", "message"),
     [
         ("auc:0.02", "'auc' is no figure to compare; there are auc_e, "),
-        ("auc-e:0.02", "squared_sensitivity (did you mean 'auc_e'?)"),
+        ("auc-e:0.02", "(did you mean 'auc_e'?)"),
         ("pass_at_10:0.1", "did you mean 'pass_at_1'?"),
         ("xyz:0.1", "there are auc_e, elasticity, pass_at_1, excess"),
         ("auc_e", "the loss is missing; give auc_e:0.02 or auc_e:5%"),
