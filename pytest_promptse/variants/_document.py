@@ -88,9 +88,12 @@ _FEWEST_HEADERS = 2
 _EMOJI = re.compile(r"(?<!\S):[\w+-]+:$")
 _GREETING_WORD = re.compile(r"(?:hi|hey|hello|hiya|yo|sup)\b(?!-)", re.IGNORECASE)
 _ROLE = re.compile(
-    r"(?:you are|you're|act as|as an (?:ai|assistant)|your role is|(?:assume|take) the role"
+    r"(?:you are|you're|act as|as an (?:ai|assistant)|your role is|(?:assume|take) (?:on )?the role"
     r"|(?:imagine|pretend) you(?:'re| are))"
-    r"\b(?! given)|(?:你是|您是)",
+    r"\b(?! given)|you will (?:be (?:given|shown|asked)|receive|act|play)\b"
+    r"|(?:system|user|human|instructions?)\s*[:\uff1a]"
+    r"|(?:你是|您是|请?(?:你)?扮演|作为(?:一[个名位])? ?(?:AI|人工智能|智能|编程助手)"
+    r"|你的(?:角色|职责|任务)是|接下来你(?:会|将)|你(?:会|将)(?:收到|看到|得到))",
     re.IGNORECASE,
 )
 _CLOSING = re.compile(
