@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.cli._arguments import Subparsers
     from pytest_promptse.compare._baseline import Baselines
+    from pytest_promptse.record._outcomes import Outcome
     from pytest_promptse.record._schema import Record
 
 
@@ -94,7 +95,8 @@ def merge_files(records: Sequence[str], chosen: argparse.Namespace) -> int:
     """
     from pytest_promptse.compare._baseline import Baselines  # noqa: PLC0415 - `--help` is quick
     from pytest_promptse.compare._history import append as append_to_history  # noqa: PLC0415
-    from pytest_promptse.run._merge import merge_shards, run_failures  # noqa: PLC0415
+    from pytest_promptse.record._outcomes import exit_code, run_failures  # noqa: PLC0415
+    from pytest_promptse.run._merge import merge_shards  # noqa: PLC0415
     from pytest_promptse.store._store import Store  # noqa: PLC0415
 
     hooks()  # the metrics of plugins, whose gates are decided here
@@ -109,8 +111,11 @@ def merge_files(records: Sequence[str], chosen: argparse.Namespace) -> int:
     failures = run_failures(record)
     compared = record
     if chosen.compare is not None:
-        compared, shortfalls = _compared(record, baselines, chosen)
-        failures += shortfalls
+        compared, outcome = _compared(record, baselines, chosen)
+        if outcome.kind == "failed":
+            failures += outcome.reasons
+        elif not compared.comparisons:
+            sys.stderr.write(f"promptse: {outcome.reason}\n")
     write_reports(compared, targets)
     if chosen.save is not None:
         name = OPTIONS["save"].read(chosen.save, "merge --save")
@@ -120,7 +125,7 @@ def merge_files(records: Sequence[str], chosen: argparse.Namespace) -> int:
     sys.stdout.write(f"promptse: merged {len(records)} shards\n")
     for failure in failures:
         sys.stdout.write(f"FAILED {failure}\n")
-    return 1 if failures else 0
+    return exit_code(failures)
 
 
 def _read(paths: Sequence[str]) -> Iterator[tuple[str, Record]]:
@@ -132,25 +137,25 @@ def _read(paths: Sequence[str]) -> Iterator[tuple[str, Record]]:
 
 def _compared(
     record: Record, baselines: Baselines, chosen: argparse.Namespace
-) -> tuple[Record, list[str]]:
+) -> tuple[Record, Outcome]:
     from msgspec.structs import replace  # noqa: PLC0415 - `--help` is quick
 
     from pytest_promptse.errors import NoBaselineError  # noqa: PLC0415
     from pytest_promptse.record._comparison import compare_records  # noqa: PLC0415
-    from pytest_promptse.reports.terminal._comparison import shortfalls  # noqa: PLC0415
+    from pytest_promptse.record._outcomes import (  # noqa: PLC0415
+        comparison_outcome,
+        no_baseline_outcome,
+    )
 
     margins = OPTIONS["compare_fail"].read(chosen.compare_fail, "merge --compare-fail")
     missing: Literal["fail", "warn"] = chosen.compare_missing or ("fail" if margins else "warn")
     try:
         baseline = baselines.load(chosen.compare)
     except NoBaselineError as error:
-        if missing == "fail":
-            return record, [str(error)]
-        sys.stderr.write(f"promptse: {error}\n")
-        return record, []
+        return record, no_baseline_outcome(error, missing)
     found = compare_records(record, baseline, name=chosen.compare, margins=margins)
     record = replace(record, comparisons=found)
-    return record, shortfalls(record, missing=missing)
+    return record, comparison_outcome(record, missing=missing)
 
 
 def _print(record: Record, *, verbose: bool) -> None:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from pytest_promptse.compare._baseline import Baselines
-from pytest_promptse.errors import NoBaselineError, RecordError
+from pytest_promptse.errors import RecordError
 from pytest_promptse.plugin._invocation import invocation
-from pytest_promptse.reports.terminal._comparison import shortfalls
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
 
+    from pytest_promptse.record._outcomes import Outcome
     from pytest_promptse.record._schema import Record
     from pytest_promptse.run._plan import Suite
     from pytest_promptse.run._run import PromptseRun
@@ -33,16 +33,13 @@ class ComparisonResult:
         The word that the item shows beside its outcome.
     has_worsened
         True if a figure with a margin has lost more than that.
-    losses
-        The reasons to fail, one line each.
-    undecided
-        The figures that the comparison does not decide, one line each.
+    outcome
+        What it does to the run.
     """
 
     word: str
-    losses: tuple[str, ...] = ()
+    outcome: Outcome
     has_worsened: bool = False
-    undecided: tuple[str, ...] = ()
 
 
 def compare_suite(config: pytest.Config, run: PromptseRun, suite: Suite) -> ComparisonResult:
@@ -58,17 +55,19 @@ def compare_suite(config: pytest.Config, run: PromptseRun, suite: Suite) -> Comp
         The suite to compare.
     """
     from pytest_promptse.record._comparison import compare_records  # noqa: PLC0415 - scipy
+    from pytest_promptse.record._outcomes import (  # noqa: PLC0415 - scipy
+        comparison_outcome,
+        has_worsened,
+        no_baseline_outcome,
+    )
 
     settings = run.settings
     name = str(settings.compare)
     try:
         baseline = _load(name, config.rootpath, config.invocation_params.dir)
-    except NoBaselineError as error:
-        if settings.compare_missing == "fail":
-            return ComparisonResult(word="no baseline", losses=(str(error),))
-        return ComparisonResult(word="no baseline")
     except RecordError as error:
-        return ComparisonResult(word="no baseline", losses=(str(error),))
+        outcome = no_baseline_outcome(error, settings.compare_missing)
+        return ComparisonResult(word="no baseline", outcome=outcome)
     # A model that is new in the suite is compared with the one model that the baseline has instead.
     record = run.record(invocation(config), suite_id=suite.id)
     found = [
@@ -76,13 +75,11 @@ def compare_suite(config: pytest.Config, run: PromptseRun, suite: Suite) -> Comp
         for one in compare_records(record, baseline, name=name, margins=settings.compare_fail)
         if (one.suite, one.template, one.model) == (suite.id, suite.key.template, suite.model)
     ]
-    losses = shortfalls(replace(record, comparisons=found), missing=settings.compare_missing)
-    judged = [figure for one in found for figure in one.figures if figure.margin is not None]
+    record = replace(record, comparisons=found)
     return ComparisonResult(
         word=f"compared with {name}",
-        losses=tuple(losses),
-        has_worsened=any(figure.verdict == "fail" for figure in judged),
-        undecided=tuple(figure.message for figure in judged if figure.verdict == "inconclusive"),
+        outcome=comparison_outcome(record, missing=settings.compare_missing),
+        has_worsened=has_worsened(found),
     )
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pytest_promptse.config._settings import Settings
+    from pytest_promptse.record._outcomes import Inconclusive, Outcome
     from pytest_promptse.run._plan import Suite
     from pytest_promptse.run._run import PassCount, PromptseRun
     from pytest_promptse.runtimes._runtime import Door
@@ -294,7 +295,8 @@ def _run(item: pytest.Item, run: PromptseRun, target: ItemTarget, check: Check) 
         elif isinstance(target.subject, PlannedComparison):
             run.measure_for(target.suite, target.subject, check, node_of=node_of)
             result = _compare(item, run, target.suite)
-            _report_comparison(item, result, target.suite.settings.inconclusive)
+            item.stash[RESULT_WORD] = f"PASSED ({result.word})"
+            _end(result.outcome)
             return
         else:
             _measure(item, run, target, target.subject, check)
@@ -337,16 +339,12 @@ def _measure(
     if floor is None:
         return
     gate = _pass_rate_gate(target.suite, count, floor)
-    fails = gate.verdict == "fail" or (
-        gate.verdict == "inconclusive" and target.suite.settings.inconclusive == "fail"
-    )
-    if fails:
+    outcome = _outcome_of(gate, target.suite.settings.inconclusive)
+    if outcome.kind == "failed":
         item.stash[_DETAILS] = _details(item, run, target, planned)
-        pytest.fail(gate.message, pytrace=False)
-    if gate.verdict == "inconclusive" and target.suite.settings.inconclusive == "skip":
-        pytest.skip(f"inconclusive: {gate.message}")
-    if gate.verdict == "inconclusive":
+    if outcome.is_open:
         item.stash[RESULT_WORD] = f"INCONCLUSIVE ({count.passes}/{count.n})"
+    _end(outcome)
 
 
 def _pass_rate_gate(suite: Suite, count: PassCount, floor: float) -> Gate:
@@ -402,35 +400,35 @@ def _compare(item: pytest.Item, run: PromptseRun, suite: Suite) -> ComparisonRes
     return result
 
 
-def _report_comparison(item: pytest.Item, result: ComparisonResult, inconclusive: str) -> None:
-    item.stash[RESULT_WORD] = f"PASSED ({result.word})"
-    if result.losses:
-        pytest.fail("\n".join(result.losses), pytrace=False)
-    if result.undecided and inconclusive == "skip":
-        pytest.skip(f"inconclusive: {'; '.join(result.undecided)}")
+def _outcome_of(gate: Gate, inconclusive: Inconclusive) -> Outcome:
+    from pytest_promptse.record._outcomes import gate_outcome  # noqa: PLC0415 - scipy takes its time
+
+    return gate_outcome(gate, inconclusive)
 
 
-def report_gate(item: pytest.Item, gate: Gate, inconclusive: str) -> None:
-    """Fail, skip or pass `item` by the verdict of `gate`, and show its figure.
+def _end(outcome: Outcome) -> None:
+    """Fail or skip the item of an outcome, or let it pass."""
+    if outcome.kind == "failed":
+        pytest.fail(
+            outcome.reason if outcome.is_open else "\n".join(outcome.reasons), pytrace=False
+        )
+    if outcome.kind == "skipped":
+        pytest.skip(outcome.reason)
 
-    `inconclusive` is the setting for an inconclusive gate: ``fail``, or ``skip`` or ``pass``, which
-    add a note with the reason.
+
+def report_gate(item: pytest.Item, gate: Gate, inconclusive: Inconclusive) -> None:
+    """Show the figure of `gate`, and fail or skip `item` if the gate has that outcome.
+
+    `inconclusive` is the setting for an inconclusive gate, which always adds a note.
     """
+    outcome = _outcome_of(gate, inconclusive)
     verb = "MEASURED" if gate.threshold is None else "PASSED"
-    if gate.verdict == "inconclusive":
-        verb = "INCONCLUSIVE"
-    item.stash[RESULT_WORD] = f"{verb} ({gate.message})"
+    item.stash[RESULT_WORD] = f"{'INCONCLUSIVE' if outcome.is_open else verb} ({gate.message})"
     item.user_properties.extend(_properties(gate))
     item.stash[_NOTES] = list(gate.warnings)
-    if gate.verdict == "fail" or (gate.value is None and gate.threshold is not None):
-        pytest.fail(gate.message, pytrace=False)
-    if gate.verdict == "inconclusive":
-        message = f"inconclusive: {gate.message}"
-        if inconclusive == "fail":
-            pytest.fail(message, pytrace=False)
-        item.stash[_NOTES].append(message)
-        if inconclusive == "skip":
-            pytest.skip(message)
+    if outcome.is_open and outcome.kind != "failed":
+        item.stash[_NOTES].append(outcome.reason)
+    _end(outcome)
 
 
 def _properties(gate: Gate) -> Iterator[tuple[str, float]]:

@@ -163,7 +163,7 @@ class Measurement(ABC):
         return (self.model,)
 
     @property
-    def inconclusive(self) -> str:
+    def inconclusive(self) -> Literal["pass", "fail", "skip"]:
         """The outcome of an inconclusive gate: ``pass``, ``fail`` or ``skip``."""
         settings = self.settings
         return settings.inconclusive if isinstance(settings, IntervalGateSettings) else "pass"

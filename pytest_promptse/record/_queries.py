@@ -124,6 +124,12 @@ def tasks_of(record: Record, *series: Series) -> Iterator[TaskRecord]:
     return (task for task in record.tasks if (task.model, task.template) in series)
 
 
+def named_prompts(task: TaskRecord) -> list[tuple[str, PromptRecord]]:
+    """Return the measured prompts of a task by id: ``original``, then the variants."""
+    original = [("original", task.original)] if task.original is not None else []
+    return [*original, *((variant.id, variant) for variant in task.variants)]
+
+
 def by_personality(tasks: Iterable[TaskRecord]) -> dict[str, float]:
     """Return the mean change of the pass rate over the variants of each personality."""
     found: dict[str, list[float]] = defaultdict(list)

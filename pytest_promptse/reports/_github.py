@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import RecordError
+from pytest_promptse.record._outcomes import figure_outcome, gate_outcome, inconclusive_of
 from pytest_promptse.record._queries import psychometric_suites, series_of, unscored
 from pytest_promptse.reports import _markdown
 from pytest_promptse.reports._escaping import escaped
@@ -19,7 +20,8 @@ from pytest_promptse.reports._escaping import escaped
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_promptse.record._schema import ComparedRecord, Record, SuiteRecord
+    from pytest_promptse.record._outcomes import Missing, Outcome
+    from pytest_promptse.record._schema import ComparisonRecord, Record, SuiteRecord
 
 _SUMMARY = "GITHUB_STEP_SUMMARY"
 # GitHub does not show a step summary that is larger.
@@ -66,21 +68,27 @@ def commands(record: Record) -> Iterator[str]:
         "model": len({one.model for one in series}) > 1,
         "template": len({one.template for one in series}) > 1,
     }
-    figures: dict[tuple[str, str | None, str | None], list[ComparedRecord]] = defaultdict(list)
-    for one in record.comparisons:
-        figures[one.suite, one.model, one.template] += one.figures
+    missing: Missing = record.settings.get("compare_missing") or "warn"
+    comparisons: dict[tuple[str, str | None, str | None], list[ComparisonRecord]] = defaultdict(
+        list
+    )
+    for comparison in record.comparisons:
+        comparisons[comparison.suite, comparison.model, comparison.template].append(comparison)
     for suite in record.suites:
         for gate in suite.gates:
-            if gate.verdict in _LEVELS:
+            level = _level(gate_outcome(gate, inconclusive_of(suite)))
+            if level is not None:
                 about = [gate.task] if gate.task else []
                 about += [
                     getattr(suite, name) or "no template" for name in several if several[name]
                 ]
                 message = ": ".join([", ".join(about), gate.message] if about else [gate.message])
-                yield _command(_LEVELS[gate.verdict], message, **_place(suite, folder))
-        for figure in figures[suite.id, suite.model, suite.template]:
-            if figure.verdict in _LEVELS:
-                yield _command(_LEVELS[figure.verdict], figure.message, **_place(suite, folder))
+                yield _command(level, message, **_place(suite, folder))
+        for comparison in comparisons[suite.id, suite.model, suite.template]:
+            for figure in comparison.figures:
+                level = _level(figure_outcome(record, suite, comparison, figure, missing=missing))
+                if level is not None:
+                    yield _command(level, figure.message, **_place(suite, folder))
     yield from _psychometric_commands(record, folder)
     # GitHub shows at most ten annotations of a kind, so equal errors share one.
     for message, places in unscored(record).items():
@@ -95,6 +103,13 @@ def _psychometric_commands(record: Record, folder: str) -> Iterator[str]:
             if gate.verdict in _LEVELS:
                 place = {"file": folder + suite.id, "title": f"promptse: {suite.model}"}
                 yield _command(_LEVELS[gate.verdict], gate.message, **place)
+
+
+def _level(outcome: Outcome) -> str | None:
+    """Return the kind of annotation of an outcome, or None if there is nothing to say."""
+    if outcome.kind == "failed":
+        return "error"
+    return "warning" if outcome.is_open else None
 
 
 def _place(suite: SuiteRecord, folder: str) -> dict[str, str]:

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from pytest_promptse import __version__
 from pytest_promptse.errors import NotScoredError, RecordError
+from pytest_promptse.record._queries import named_prompts
 from pytest_promptse.record._schema import UsageRecord
 from pytest_promptse.run._gates import Scores
 from pytest_promptse.run._plan import decided_gate
 from pytest_promptse.run._record_builder import fill_record
-from pytest_promptse.scoring._gate import judge_pass_rate
 from pytest_promptse.store._run_log import (
     ErrorRow,
     OutcomeRow,
@@ -26,14 +26,13 @@ from pytest_promptse.store._run_log import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from pytest_promptse.record._schema import (
         EntailmentRecord,
         PromptRecord,
         Record,
         RewritingRecord,
-        SuiteRecord,
         TaskRecord,
     )
     from pytest_promptse.store._run_log import GatePlanRow
@@ -72,51 +71,6 @@ def merge_shards(records: Iterable[tuple[str, Record]], store: Store) -> Record:
         with store.transaction():
             merge.add(name, record)
     return merge.finish()
-
-
-def run_failures(record: Record) -> list[str]:
-    """Return why a single run with this record would fail, one line per reason."""
-    lines = [f"{error.where}: {error.message}" for error in record.errors]
-    for suite in record.suites:
-        for gate in suite.gates:
-            undecided = gate.value is None and gate.threshold is not None
-            open_fails = gate.verdict == "inconclusive" and suite.settings["inconclusive"] == "fail"
-            if gate.verdict == "fail" or undecided or open_fails:
-                lines.append(f"{suite.id}[{gate.name}]: {gate.message}")
-        tasks = [task for task in record.tasks if _suite_of(task) == _identity(suite)]
-        lines += _below_floor(suite, tasks)
-    return lines
-
-
-def _below_floor(suite: SuiteRecord, tasks: Sequence[TaskRecord]) -> Iterator[str]:
-    """Yield the prompts of a suite whose items fail for their pass rates.
-
-    Each prompt is given as its node id and the message of its gate. `tasks` are those of `suite`.
-    Nothing is yielded without ``min_pass_rate``.
-    """
-    floor = suite.settings["min_pass_rate"]
-    if floor is None:
-        return
-    prompts = [(task, *prompt) for task in tasks for prompt in _prompts(task)]
-    for task, name, prompt in prompts:
-        gate = judge_pass_rate(
-            round(prompt.pass_rate * prompt.n),
-            prompt.n,
-            floor,
-            kind=suite.settings["gate"],
-            comparisons=len(prompts),
-        )
-        is_open = gate.verdict == "inconclusive"
-        if gate.verdict == "fail" or (is_open and suite.settings["inconclusive"] == "fail"):
-            yield f"{prompt.node or f'{task.suite} {task.id} {name}'}: {gate.message}"
-
-
-def _identity(suite: SuiteRecord) -> tuple[str, str, str | None]:
-    return suite.id, suite.model, suite.template
-
-
-def _suite_of(task: TaskRecord) -> tuple[str, str, str | None]:
-    return task.suite, task.model, task.template
 
 
 class _Merge:
@@ -359,14 +313,9 @@ def _sum(ours: UsageRecord, theirs: UsageRecord) -> UsageRecord:
     )
 
 
-def _prompts(task: TaskRecord) -> Sequence[tuple[str, PromptRecord]]:
-    original = [("original", task.original)] if task.original is not None else []
-    return [*original, *((variant.id, variant) for variant in task.variants)]
-
-
 def _rows_of(task: TaskRecord) -> Iterator[VariantRow]:
     """Yield the rows of the run log that a task was recorded from."""
-    for name, prompt in _prompts(task):
+    for name, prompt in named_prompts(task):
         yield _row(task, name, prompt, control=False)
     for control in task.controls:
         yield _row(task, control.id, control, control=True)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_promptse.cli._main import main
+from pytest_promptse.record._outcomes import run_failures
 from pytest_promptse.record._schema import Record
-from pytest_promptse.run._merge import run_failures
 
 if TYPE_CHECKING:
     from collections.abc import Callable

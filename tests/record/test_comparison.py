@@ -8,6 +8,7 @@ from record_builders import prompt_fields, run_record, suite_record, task_record
 from pytest_promptse.config._metrics import compared_metrics
 from pytest_promptse.config._option_types import Margin
 from pytest_promptse.record._comparison import compare_records
+from pytest_promptse.record._outcomes import comparison_outcome
 from pytest_promptse.record._schema import (
     ModelRecord,
     PromptRecord,
@@ -17,7 +18,7 @@ from pytest_promptse.record._schema import (
     TaskRecord,
     VariantRecord,
 )
-from pytest_promptse.reports.terminal._comparison import render_comparisons, shortfalls
+from pytest_promptse.reports.terminal._comparison import render_comparisons
 from pytest_promptse.store._run_log import SampleRecord
 
 SUITE = "test_slug.py::test_slugify"
@@ -95,7 +96,8 @@ def figure(comparison, metric: str, distance: float | None = None):
 
 def failing(current: Record, baseline: Record, *margins: Margin, missing: str = "fail"):
     found = compare_records(current, baseline, name="main", margins=margins)
-    return shortfalls(replace(current, comparisons=found), missing=missing)
+    outcome = comparison_outcome(replace(current, comparisons=found), missing=missing)
+    return list(outcome.reasons) if outcome.kind == "failed" else []
 
 
 def shown(current: Record, baseline: Record, *margins: Margin, verbosity: int = 0, width=80):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from record_builders import make_record, make_suite, make_task
 
-from pytest_promptse.run._merge import run_failures
+from pytest_promptse.record._outcomes import run_failures
 from pytest_promptse.scoring._gate import judge_pass_rate
 
 

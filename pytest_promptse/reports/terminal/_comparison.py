@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from rich.padding import Padding
 from rich.text import Text
 
-from pytest_promptse.errors import RecordError
-from pytest_promptse.record._files import baseline_command
 from pytest_promptse.record._queries import figure_label, is_always_shown, worst_verdict
 from pytest_promptse.reports._formatting import console, printed
 
@@ -40,68 +38,6 @@ def render_comparisons(record: Record, *, width: int, colours: bool, verbosity: 
     for part in _parts(record, verbosity):
         out.print(part, crop=False)
     return printed(out)
-
-
-def shortfalls(record: Record, *, missing: Literal["fail", "warn"]) -> list[str]:
-    """Return the reasons why the comparison fails the run, one line each; empty without any.
-
-    A metric with a margin fails if its verdict is ``fail``. It also fails if its verdict is
-    ``inconclusive`` and the setting ``inconclusive`` of its suite is ``fail``. With
-    ``missing="fail"``, a suite fails if the baseline lacks it. A metric with a margin then also
-    fails if it has no verdict although the suite was measured in full. A suite that only the
-    baseline contains does not fail.
-    """
-    suites = {(suite.id, suite.model, suite.template): suite for suite in record.suites}
-    lines = []
-    for comparison in record.comparisons:
-        if comparison.model is None:
-            continue
-        suite = suites[comparison.suite, comparison.model, comparison.template]
-        name = f"{suite.id} ({suite.model})"
-        if comparison.baseline_model is None:
-            if missing == "fail":
-                lines.append(f"{name} is not in {_renewed(comparison)}")
-            continue
-        complete = not suite.n_missing
-        for figure in comparison.figures:
-            if figure.margin is None:
-                continue
-            label = figure_label(record, figure)
-            if figure.verdict is None and missing == "fail" and complete:
-                lines.append(f"{label} of {name} has no counterpart in {_renewed(comparison)}")
-            elif figure.verdict == "fail":
-                lines.append(
-                    f"{_change(label, figure, name)}, more than {_figure(figure.margin)} allowed"
-                )
-            elif figure.verdict == "inconclusive" and suite.settings["inconclusive"] == "fail":
-                lines.append(
-                    f"{_change(label, figure, name)}, which does not rule out a loss of "
-                    f"{_figure(figure.margin)}"
-                )
-    return lines
-
-
-def _renewed(comparison: ComparisonRecord) -> str:
-    name = comparison.baseline.name
-    return (
-        f"the baseline {name!r}; renew it with: {baseline_command(name)}, "
-        "or give --promptse-compare-missing warn"
-    )
-
-
-def _change(label: str, figure: ComparedRecord, name: str) -> str:
-    gap = figure.difference
-    if gap is None:
-        raise RecordError(
-            f"{label} of {name} has the verdict {figure.verdict!r} but no difference; compare again"
-        )
-    word = "fell by" if gap < 0 else "rose by" if gap > 0 else "changed by"
-    text = f"{label} of {name} {word} {_figure(abs(gap))}"
-    if figure.ci95 is None:
-        return text
-    # The loss is shown as a positive number, so its limits are too.
-    ends = figure.ci95 if gap > 0 else (-figure.ci95[1], -figure.ci95[0])
-    return f"{text} (95 % interval {_figure(ends[0])} to {_figure(ends[1])})"
 
 
 def _parts(record: Record, verbosity: int) -> Iterable[RenderableType]:
