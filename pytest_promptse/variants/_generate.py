@@ -20,7 +20,7 @@ from pytest_promptse.variants.invariance._judge import Judge, normalised
 from pytest_promptse.variants.rules._rewriter import STANDS_FOR
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pytest_promptse.tasks._task import Task
 
@@ -68,9 +68,10 @@ class Selection:
     emotions, personalities
         Names and slugs to draw from; the default is all of the library's. Emotions are drawn
         without replacement, so that every eight variants of a distance have eight different ones.
-        ``!NAME`` among the emotions leaves one out.
+        ``!NAME`` among the emotions leaves one out. With a choice, variants whose emotion and
+        persona are among the chosen ones stay as they are.
     exclude_emotions
-        Emotions to leave out. Variants with other emotions stay as they are.
+        Emotions to leave out.
     seed
         Seed of the draws and of the texts.
     library
@@ -393,25 +394,20 @@ class _Deck:
             raise VariantError("no emotions to draw from; name at least one or leave them out")
         if personalities is not None and not personalities:
             raise VariantError("no personalities to draw from; name at least one or leave them out")
-        names = [name for name in emotions or () if not name.startswith(_NOT)]
+        names = {library.emotion(e).name for e in emotions or () if not e.startswith(_NOT)}
         negated = [name.removeprefix(_NOT) for name in emotions or () if name.startswith(_NOT)]
-        self._emotions = [library.emotion(e).name for e in names or sorted(library.emotions)]
-        self._excluded = {library.emotion(e).name for e in (*negated, *selection.exclude_emotions)}
-        if self._excluded.issuperset(self._emotions):
+        left_out = {library.emotion(e).name for e in (*negated, *selection.exclude_emotions)}
+        # The decks have all cards, so that the choice of some leaves their variants as they are.
+        self._emotions = sorted(library.emotions)
+        chosen = (names or set(self._emotions)) - left_out
+        if not chosen:
             raise VariantError("every emotion is left out; leave out fewer")
-        self._excluded.update(self._if_others_are_left(refused, self._emotions))
-        self._personalities = [
-            library.personality(p).slug for p in personalities or library.personalities()
-        ]
-        slugs = [s for s in self._personalities if not refused.isdisjoint(s.split("."))]
-        self._excluded.update(self._if_others_are_left(slugs, self._personalities))
+        slugs = {library.personality(slug).slug for slug in personalities or ()}
+        self._personalities = library.personalities()
+        personas = slugs or set(self._personalities)
+        suited = {slug for slug in personas if refused.isdisjoint(slug.split("."))}
+        self._chosen = (chosen - refused or chosen) | (suited or personas)
         self._parts = parts
-
-    def _if_others_are_left(
-        self, refused: Collection[str], cards: Sequence[str]
-    ) -> Collection[str]:
-        """Return `refused`, or nothing if that would leave none of `cards`."""
-        return refused if set(cards) - self._excluded - set(refused) else ()
 
     def draw(self, distance: float, index: int) -> tuple[str, str]:
         return (
@@ -426,9 +422,9 @@ class _Deck:
         return self._with_substitutes(shuffled)[place]
 
     def _with_substitutes(self, shuffled: Sequence[str]) -> list[str]:
-        """Replace the excluded ones of `shuffled`, and leave the places of the others as they are.
+        """Leave the places of the chosen ones of `shuffled` as they are, and replace the others.
 
         The substitutes are taken from the end, so that the first ones differ from each other.
         """
-        substitutes = cycle([name for name in reversed(shuffled) if name not in self._excluded])
-        return [next(substitutes) if name in self._excluded else name for name in shuffled]
+        substitutes = cycle([name for name in reversed(shuffled) if name in self._chosen])
+        return [name if name in self._chosen else next(substitutes) for name in shuffled]

@@ -23,19 +23,28 @@ _MOST_TEXTS = 4
 """Largest number of texts that are requested for a variant."""
 
 _FENCED = re.compile(r"\A\s*(`{3,})[\w-]*\n(?P<inside>.*?)\n?\1\s*\Z", re.DOTALL)
+_REWRITTEN = r"rewrit\w+|reworded|rephrased|revised"
+_REWRITTEN_CHINESE = r"\u6539\u5199|\u91cd\u5199|\u7248\u672c"
 _PREAMBLE = re.compile(
-    r"\A[\s*]*(?:sure|certainly|of course|okay|ok|here(?:'s|\u2019s| is| are))\b[^\n]{0,120}"
-    r"\b(?:rewrit\w+|reworded|rephrased|revised|version|request|text)\b[^\n]{0,60}:[ \t*]*\n+",
-    re.IGNORECASE,
+    rf"""\A[\s*\#_]*
+    (?: (?=[^\n]{{0,180}}\b(?:{_REWRITTEN}|version|request|text)\b)
+        (?:sure|certainly|of\ course|absolutely|okay|ok|here|below|the|this|my|{_REWRITTEN})\b
+      | (?=[^\n]{{0,40}}(?:{_REWRITTEN_CHINESE}))
+        (?:\u597d\u7684|\u4ee5\u4e0b|\u4e0b\u9762|\u8fd9\u662f|{_REWRITTEN_CHINESE}) )
+    [^\n]{{0,180}}[:\uff1a][ \t*_]*\n+""",
+    re.IGNORECASE | re.VERBOSE,
 )
 """A first line such as "Here is the rewritten request:"."""
 _REFUSAL = re.compile(
     r"(?:(?:(?:i['\u2019]m|i am) (?:very )?)?sorry,? (?:but )?"
     r"|as an ai\b.{0,40}|unfortunately,? )?"
     r"i (?:can['\u2019]?t|cannot|can not|won['\u2019]t|am unable to|am not able to|must decline)\b"
-    r".{0,40}\b(?:help|assist|rewrite|comply|do that|do this|provide|fulfil|request|with)",
+    r".{0,40}\b(?:help|assist|rewrite|comply|do that|do this|provide|fulfil|request|with)"
+    r"|(?:\u62b1\u6b49|\u5bf9\u4e0d\u8d77|\u5f88\u9057\u61be)[\uff0c,]?\u6211?"
+    r"(?:\u65e0\u6cd5|\u4e0d\u80fd|\u4e0d\u4f1a)",
     re.IGNORECASE,
 )
+_QUOTED = re.compile(r"\A\s*(?P<mark>[\"\u201c])(?P<inside>[^\"\u201c\u201d]*)[\"\u201d]\s*\Z")
 _RULED = re.compile(r"\A\s*=====+\n(?P<inside>.*?)\n?=====+\s*\Z", re.DOTALL)
 
 
@@ -131,13 +140,13 @@ class LlmRewriter(Rewriter):
 def _text_in(answer: str, original: str) -> str:
     """Return the text in the model's answer.
 
-    A line that announces the text, and a fence or rule around the whole text, are removed. The text
-    then ends as the original does.
+    A line that announces the text, and a fence, rule or quotation marks around the whole text, are
+    removed. The text then ends as the original does.
     """
     preamble = _PREAMBLE.match(answer)
     if preamble and not _PREAMBLE.match(original):
         answer = answer[preamble.end() :]
-    for frame in (_FENCED, _RULED):
+    for frame in (_FENCED, _RULED, _QUOTED):
         match = frame.match(answer)
         if match and not frame.match(original):
             answer = match["inside"]

