@@ -10,59 +10,30 @@ import ast
 import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from pytest_promptse.tasks._task import parse_stub
+from pytest_promptse.variants._lines import (
+    PROSE,
+    Line,
+    begins_fence,
+    begins_item,
+    comment_sign,
+    is_code_line,
+    is_greeting,
+    read_lines,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-Kind = Literal[
-    "blank",
-    "closing",
-    "code",
-    "context",
-    "example",
-    "fence",
-    "greeting",
-    "heading",
-    "item",
-    "marker",
-    "placeholder",
-    "signature",
-    "specification",
-    "table",
-    "tag",
-    "traceback",
-]
-
-PROSE: frozenset[Kind] = frozenset({"specification", "context", "item"})
-"""The kinds of span that contain sentences."""
+    from pytest_promptse.variants._lines import Kind
 
 # A last line of these kinds cannot be followed by a sentence, since an answer is expected there.
 _OPEN_ENDS: frozenset[Kind] = frozenset(
     {"code", "example", "heading", "marker", "placeholder", "signature"}
 )
 
-_FENCE = re.compile(r"\s*(`{3,}|~{3,})")
-_ITEM = re.compile(
-    r"\s*(?:[-*+•\u2013]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+(?=\S)|\s*[①-⑳]|\s*\d{1,2}、"
-)
-_GREETING = re.compile(
-    r"\s*(?:hi|hello|hey|dear|greetings|good (?:morning|afternoon|evening|day)|morning"
-    r"|hallo|guten (?:tag|morgen)|moin|liebe[rs]?|sehr geehrte[rs]?|bonjour|hola)\b"
-    r"(?:\s+[\w.'\u2019-]+){0,4}\s*[,!.:\u2013\uff0c\uff01\uff1a-]?\s*$"
-    r"|\s*(?:你好|您好|大家好|各位好?|嗨)[^\u3002]{0,8}[,\uff0c!\uff01\u3002:\uff1a]?\s*$"
-    r"|\s*(?:尊敬的)?[^\W\d_]{1,8}[,\uff0c\u3001 ]?(?:[你您]好|大家好|老师好)"
-    r"[,\uff0c!\uff01\u3002:\uff1a]\s*$"
-    r"|\s*(?:(?:尊敬的|敬爱的)[^\u3002\uff0c,:\uff1a]{1,12}|[^\W\d_]{1,4}(?:老师|教授))"
-    r"[,\uff0c!\uff01:\uff1a]\s*$"
-    # A surname with a word of respect or familiarity: 小李:, 王工\uff0c
-    r"|\s*(?:[小老阿](?!计|结|数|时|写|组|节|师)[^\W\d_]{1,2}[,\uff0c:\uff1a]"
-    r"|[^\W\d_]{1,2}(?:工|总|哥|姐|经理|主任|同学|师傅)[,\uff0c])\s*$",
-    re.IGNORECASE,
-)
 _GREETING_IN_LINE = re.compile(
     r"(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|morning|hallo|moin)\b"
     r"(?:[ ]@?[\w'\u2019-]+){0,2}[,!.][ ]+\S|(?:你好|您好|大家好|嗨)[,\uff0c!\uff01\u3002]\S"
@@ -103,82 +74,15 @@ _CLOSING = re.compile(
     r"[,.!\uff01\u3002\uff0c]?\s*$",
     re.IGNORECASE,
 )
-_MARKER = re.compile(
-    r"\s*(?:<\|[^|>]*\|>.*|\[/?INST\]|<</?SYS>>"
-    r"|#{0,4}\s*(?:instructions?|user|human|assistant|system|response|answer|output|input|question"
-    r"|solution|prompt)\s*:?)\s*$",
-    re.IGNORECASE,
-)
 _USER_TURN = re.compile(
     r"^(?:\[INST\][ \t]*|<\|(?!im_end|end)[^|>]*\|>[ \t]*(?:user)?[ \t]*\n"
     r"|#{0,4}[ \t]*(?:instructions?|user|human|question|prompt)[ \t]*:?[ \t]*\n)",
     re.IGNORECASE | re.MULTILINE,
 )
-_TAG = re.compile(r"\s*</?[A-Za-z][\w:.-]*(?:\s[^<>]*)?/?>\s*$")
-_TAGGED = re.compile(r"\s*<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>.*</\1>\s*$")
-_PLACEHOLDER = re.compile(
-    r"\s*(?:\{\{.*\}\}|\{%.*%\}|\{#.*#\}|\{[\w.:\[\]]*\}|\$\{\w+\}|%\(\w+\)s|<[A-Z][A-Z_ ]*>)\s*$"
-)
-_HEADING = re.compile(
-    r"\s*(?:#{1,6}\s+\S.*|[=~_*-]{3,}|(?:[-*_]\s){2,}[-*_]|\*\*[^*]+\*\*:?|[A-Z][A-Z0-9]+-\d+\b[^.!?]*"
-    r"|(?:Title|Subject|Betreff|From|To|Cc|Date|Sent|Re|Fwd|Issue|Ticket|Story|Priority|Labels?"
-    r"|Assignee|Reporter|Status|Type|Component)\s*:.*|(?:[A-Z][\w/&'()-]*|[^\W\d_]{2,})"
-    r"(?:\s+[\w/&'()-]+){0,5}\s*[:\uff1a])\s*$"
-)
-_TABLE = re.compile(r"\s*(?:\|.*\||\+[-=+]{3,}|.*\S\s*\|\s*\S.*\s\|\s*\S.*|[^\t]*\t[^\t]*\t.*)\s*$")
-_DOCTEST = re.compile(
-    r"\s*(?:>>>|\.\.\.\s|In \[\d+\]:|Out\[\d+\]:|\$ \S"
-    r"|(?:\*\*)?(?:example|sample|input|output|expected|explanation|示例|输入|输出)"
-    r"(?: (?:input|output|call|usage))?s?\s*\d*(?:\*\*)?\s*[:\uff1a])",
-    re.IGNORECASE,
-)
-_TRACEBACK = re.compile(
-    r"\s*(?:Traceback \(most recent call last\)|File \".*\", line \d+|at [\w.$<>]+\(.*\)"
-    r"|Caused by:|[\w.]+(?:Error|Exception|Warning)\b(?::.*|\s*$)|Exception in thread|panic:"
-    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*|\^+\s*$)"
-)
-_SIGNATURE = re.compile(
-    r"\s*(?:(?:async\s+)?def\s+\w+\s*[(\[].*|class\s+\w+.*:|@\w[\w.]*(?:\(.*\))?"
-    r"|(?:export\s+)?(?:default\s+)?(?:async\s+)?function\b.*|(?:pub\s+)?(?:async\s+)?fn\s+\w+.*"
-    r"|func\s+(?:\(.*\)\s*)?\w+\s*\(.*|(?:public|private|protected|static|final)\s+.*[({;]"
-    r"|(?:int|void|double|float|long|bool|char|auto|string|std::\S+|vector<.*>)\s+[\w:*&]+\s*\(.*\)\s*\{?"
-    r"|(?:const|let|var)\s+\w+\s*=.*=>.*|(?:interface|struct|enum|impl|trait|type)\s+\w+.*[{=].*)\s*$"
-)
-_CODE = re.compile(
-    r"\s*(?:from\s+[\w.]+\s+import\b.*|import\s+[\w.{\"'*].*|return\b[^.]*[;(\[\w]$|#include\s.*"
-    r"|(?:const|let|var)\s+\w+.*|using\s+\w+.*;|package\s+[\w.]+;?|.*[;{]|[})\]]+[;,]?"
-    r"|(?:if|for|while|elif|with|try|except|else|finally)\b.*:|[\w.\[\]\"']+\s*(?:[-+*/|&]?=|:=)\s*\S.*"
-    r"|(?:SELECT|FROM|WHERE|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|WITH|JOIN|GROUP|ORDER)\s[^.]*"
-    r"|\w[\w.]*\(.*\);?|//.*|/?\*+/?(?:\s.*)?|--\s.*|\"\"\".*|'''.*|\"[\w-]+\"\s*:\s*.+|[{\[],?"
-    r"|.*\"\"\")\s*$"
-)
-_COMMENT = re.compile(r"\s*(?:#\s|//|--\s|/\*|\*/|\*\s)")
-# Lines of source code in languages other than Python that could not stand in prose with it.
-_SOURCE = re.compile(
-    r"\s*(?:#!.*|#\s*(?:include|define|if|ifdef|ifndef|endif|pragma)\b.*|#!?\[.*\]|#|<\?php"
-    r"|import\s*\(|(?:declare|namespace|template|use|typedef)\b.*[;>]|set\s+-.*|def\s.*|end"
-    r"|(?:pub\s+)?(?:struct|enum|impl|trait|mod)\b.*[{};]"
-    r"|(?:class|module)\s+[A-Z]\w*(?:\s*<\s*[\w:]+)?|function\s+\w+.*|[\w-]+\s*\(\)\s*\{?"
-    r"|(?:SELECT|FROM|WHERE))\s*$"
-)
-_SQL = re.compile(r"^\s*(?:SELECT|CREATE|WITH|INSERT|UPDATE|ALTER)\b", re.MULTILINE)
-# The first sign that occurs is that of the language.
-_COMMENT_SIGNS = (
-    ("//", re.compile(r"\A\s*(?:<\?php|#!.*\bnode\b)")),
-    ("#", re.compile(r"\A\s*#!")),
-    ("--", _SQL),
-    ("//", re.compile(r"^\s*(?://|/\*)", re.MULTILINE)),
-    ("--", re.compile(r"^\s*-- ", re.MULTILINE)),
-    ("#", re.compile(r"^\s*#(?:\s|$)(?!\s*(?:include|define|if|pragma))", re.MULTILINE)),
-    ("#", re.compile(r"\A\s*(?:async\s+)?def\s")),
-    ("//", re.compile(r"[;{]\s*$", re.MULTILINE)),
-    ("#", re.compile(r"\A\s*(?:class|module|import|from|@)")),
-)
 _CONTEXT = re.compile(
     r"(?:we|our|i|i'm|i've|my|you are|you're|background|context)\b|(?:我们|我|你是|您是|背景)",
     re.IGNORECASE,
 )
-_FORMULA = re.compile(r"\s*[\w.\[\]()^/*+ -]{1,30}\s*(?:=|≤|≥|<=|>=|<|>|→|->|=>|↦)\s*\S.*$")
 
 _PROTECTED = re.compile(
     r"(`+)(?!`).+?(?<!`)\1(?!`)|\"[^\"\n]{0,120}\"|\u201c[^\u201d\n]{0,120}\u201d"
@@ -327,7 +231,7 @@ class Document:
         start = len(self.text) - len(self.text[self.head :].lstrip())
         line = self.text[start:].partition("\n")[0]
         mention = _MENTION.match(self.text, start)
-        if mention and (_MENTION_OF_ALL.match(line) or not _is_code_line(line)):
+        if mention and (_MENTION_OF_ALL.match(line) or not is_code_line(line)):
             start = mention.end()
         found = _GREETING_IN_LINE.match(self.text, start)
         if found:
@@ -347,7 +251,7 @@ class Document:
         filled = [line for line in lines[: _FEWEST_HEADERS + 1] if line.strip()]
         if len(filled) < _FEWEST_HEADERS or not _MAIL_HEADER.match(filled[0]):
             return False
-        if _GREETING.match(filled[1]):
+        if is_greeting(filled[1]):
             return True
         return all(map(_MAIL_HEADER.match, lines[:_FEWEST_HEADERS]))
 
@@ -370,7 +274,7 @@ def read_document(prompt: str, entry_point: str = "") -> Document:
     tree = parse_stub(prompt)
     if tree is not None:
         return _stub(prompt, tree, entry_point)
-    comment = _comment_of(prompt)
+    comment = comment_sign(prompt)
     if comment:
         return Document(
             text=prompt,
@@ -413,7 +317,7 @@ def _stub_spans(prompt: str, docstring: Docstring | None) -> Iterator[Span]:
         return
     yield Span("code", 0, docstring.start)
     inside = prompt[docstring.start : docstring.end]
-    for span in _spans(inside, list(_lines(inside))):
+    for span in _spans(inside, list(read_lines(inside))):
         yield Span(span.kind, span.start + docstring.start, span.end + docstring.start)
     yield Span("code", docstring.end, len(prompt))
 
@@ -459,38 +363,11 @@ def _offset(text: str, line: int, column: int) -> int:
     return begin + len(text[begin:].encode()[:column].decode(errors="ignore"))
 
 
-def _comment_of(prompt: str) -> str:
-    """Return the comment sign of source code that is not a Python stub. Empty for prose."""
-    lines = [line for line in prompt.splitlines() if line.strip()]
-    if not lines or any(map(_FENCE.match, lines)):
-        return ""
-    is_in_comment = False
-    for before, line in pairwise(["", *lines]):
-        continues = line[0].isspace() and before and not _ITEM.match(before)
-        if not (is_in_comment or continues or _is_code_line(line) or _SOURCE.match(line)):
-            return ""
-        opening, closing = line.rfind("/*"), line.rfind("*/")
-        is_in_comment = opening > closing or (is_in_comment and closing < 0)
-    text = "\n".join(lines)
-    return next((sign for sign, pattern in _COMMENT_SIGNS if pattern.search(text)), "")
-
-
-def _is_code_line(line: str) -> bool:
-    return bool(_CODE.match(line) or _SIGNATURE.match(line) or _COMMENT.match(line))
-
-
 # -- prose -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    kind: Kind
-    start: int
-    end: int
-
-
 def _prose(prompt: str) -> Document:
-    lines = _closed(prompt, list(_lines(prompt)))
+    lines = _closed(prompt, list(read_lines(prompt)))
     spans = tuple(_spans(prompt, lines))
     head = _head(prompt)
     body = head
@@ -503,80 +380,7 @@ def _prose(prompt: str) -> Document:
     return Document(text=prompt, spans=spans, head=head, body=body, tail=_tail(prompt, lines))
 
 
-def _lines(prompt: str) -> Iterator[_Line]:
-    reader = _Reader()
-    offset = 0
-    for raw in prompt.splitlines(keepends=True):
-        yield _Line(reader.read(raw), offset, offset + len(raw))
-        offset += len(raw)
-
-
-class _Reader:
-    """Classifies lines one after the other."""
-
-    def __init__(self) -> None:
-        self._fence = ""
-        self._last: Kind = "blank"
-        self._example = False
-        self._seen_text = False
-
-    def read(self, line: str) -> Kind:
-        kind = self._classify(line.rstrip("\r\n"))
-        if kind != "blank":
-            self._seen_text = True
-        self._last = kind
-        return kind
-
-    def _classify(self, line: str) -> Kind:  # noqa: C901, PLR0911, PLR0912 - one line for each kind
-        stripped = line.strip()
-        if self._fence:
-            if stripped.startswith(self._fence) and not stripped.strip(self._fence[0]):
-                self._fence = ""
-            return "fence"
-        if fence := _FENCE.match(line):
-            self._fence = fence[1]
-            return "fence"
-        if not stripped:
-            self._example = False
-            return "blank"
-        if _DOCTEST.match(line):
-            self._example = True
-            return "example"
-        if self._example:
-            return "example"
-        if not self._seen_text and _GREETING.match(line):
-            return "greeting"
-        if _MARKER.match(line):
-            return "marker"
-        if _PLACEHOLDER.match(line):
-            return "placeholder"
-        if _TAG.match(line) or _TAGGED.match(line):
-            return "tag"
-        if _TRACEBACK.match(line) or (self._last == "traceback" and line[:1].isspace()):
-            return "traceback"
-        if _TABLE.match(line):
-            return "table"
-        if _SIGNATURE.match(line):
-            return "signature"
-        if _ITEM.match(line):
-            return "item"
-        if _HEADING.match(line):
-            return "heading"
-        if _CODE.match(line) or (self._last in ("code", "signature") and line[:1].isspace()):
-            return "code"
-        if _is_formula(line):
-            return "code"
-        if self._last == "item" and line[:1].isspace():
-            return "item"
-        return "specification"
-
-
-def _is_formula(line: str) -> bool:
-    words = re.findall(r"[^\W\d_]{3,}", line)
-    return bool(_FORMULA.match(line)) and len(words) <= 3  # noqa: PLR2004 - no sentence
-
-
-def _closed(prompt: str, lines: list[_Line]) -> list[_Line]:
+def _closed(prompt: str, lines: list[Line]) -> list[Line]:
     """Mark the end of an e-mail: a phrase such as *Thanks,* with at most two short lines.
 
     `lines` are the classified lines of `prompt`. They are returned unchanged if there is no such
@@ -595,14 +399,14 @@ def _closed(prompt: str, lines: list[_Line]) -> list[_Line]:
             return [
                 *lines[:place],
                 *(
-                    after if after.kind == "blank" else _Line("closing", after.start, after.end)
+                    after if after.kind == "blank" else Line("closing", after.start, after.end)
                     for after in lines[place:]
                 ),
             ]
     return lines
 
 
-def _spans(prompt: str, lines: Sequence[_Line]) -> Iterator[Span]:
+def _spans(prompt: str, lines: Sequence[Line]) -> Iterator[Span]:
     number = 0
     while number < len(lines):
         line = lines[number]
@@ -614,7 +418,7 @@ def _spans(prompt: str, lines: Sequence[_Line]) -> Iterator[Span]:
         while (
             last + 1 < len(lines)
             and lines[last + 1].kind == line.kind
-            and not (line.kind == "item" and _ITEM.match(prompt[lines[last + 1].start :]))
+            and not (line.kind == "item" and begins_item(prompt[lines[last + 1].start :]))
         ):
             last += 1
         end = lines[last].end
@@ -666,7 +470,7 @@ def _head(prompt: str) -> int:
     return max([offset, *turns[-1:]])
 
 
-def _tail(prompt: str, lines: Sequence[_Line]) -> int | None:
+def _tail(prompt: str, lines: Sequence[Line]) -> int | None:
     filled = [line for line in lines if line.kind != "blank"]
     while filled and filled[-1].kind == "closing":
         filled.pop()
@@ -689,5 +493,5 @@ def _tail(prompt: str, lines: Sequence[_Line]) -> int | None:
     return last.start + len(text)
 
 
-def _is_rule(prompt: str, line: _Line) -> bool:
-    return bool(_FENCE.match(prompt, line.start))
+def _is_rule(prompt: str, line: Line) -> bool:
+    return begins_fence(prompt[line.start : line.end])

@@ -11,7 +11,8 @@ from rich.cells import cell_len
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_promptse.variants._document import Document, Kind
+    from pytest_promptse.variants._document import Document
+    from pytest_promptse.variants._lines import Kind
 
 Block = Literal["paste", "rule", "quote", "bullets"]
 Edit = tuple[int, int, str]

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pytest_promptse.variants._distance import words
-from pytest_promptse.variants._document import PROSE
+from pytest_promptse.variants._lines import PROSE
 from pytest_promptse.variants.rules import _layout
 
 if TYPE_CHECKING:
-    from pytest_promptse.variants._document import Document, Kind
+    from pytest_promptse.variants._document import Document
     from pytest_promptse.variants._library import Language
+    from pytest_promptse.variants._lines import Kind
     from pytest_promptse.variants.rules._layout import Block
 
 Frame = Literal["chat", "mail", "prose", "stub", "tagged"]
