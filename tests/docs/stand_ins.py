@@ -24,6 +24,16 @@ CHUNK = """```python
 def chunk(items, size):
     return [items[i : i + size] for i in range(0, len(items), size)]
 ```"""
+FORMAT_PRICE = """```ts
+export function formatPrice(cents: number, currency: string = "EUR"): string {
+  if (!Number.isInteger(cents)) throw new RangeError("cents must be an integer");
+  return `${(cents / 100).toFixed(2)} ${currency}`;
+}
+```"""
+INITIALS = """```ts
+const initials = (name: string): string => name.split(" ").map((word) => word.charAt(0)).join("");
+```"""
+_SOLUTIONS = {"chunk(": CHUNK, "formatPrice(": FORMAT_PRICE, "initials(": INITIALS}
 # Popular plugins that the pages do not mention, and that only some environments have.
 _WITHOUT = "-p no:asyncio -p no:django -p no:randomly -p no:rerunfailures"
 # Each of them checks its arguments and installs nothing.
@@ -51,7 +61,8 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
 
 def solution(body: Mapping[str, Any], _number: int) -> str:
     """Answer a request of a page with the solution of its task."""
-    return CHUNK if "chunk(" in body["messages"][-1]["content"] else SLUGIFY
+    prompt = body["messages"][-1]["content"]
+    return next((text for call, text in _SOLUTIONS.items() if call in prompt), SLUGIFY)
 
 
 _SCRIPT = f"""
