@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from gate_simulations import Effort
 
-    from pytest_promptse.scoring._gate import Gate
     from pytest_promptse.scoring._samples import Floats
+    from pytest_promptse.scoring._scores import Gate
 
 # A task that is nearly always solved: share of variants that break it, and their pass rate.
 SINGLE = {"never breaks": 0.0, "a quarter breaks": 0.25, "all break": 1.0}

@@ -41,7 +41,7 @@ from pytest_promptse.record._schema import SCHEMA, Record, UsageRecord
 from pytest_promptse.run._gates import Scores
 from pytest_promptse.run._record_builder import fill_record
 from pytest_promptse.store._run_log import (
-    GatePlanRow,
+    PlannedGate,
     RunLog,
     SampleRecord,
     ShardRow,
@@ -119,7 +119,7 @@ def write_shards(folder: Path, n_tasks: int, count: int) -> list[Path]:
         looks=[1],
     )
     names = ["original", *(f"d{d:g}-tired-expert.senior.plan-0" for d in DISTANCES)]
-    gate = GatePlanRow(place=0, name="auc-e", threshold=0.5, distances=DISTANCES, task=None)
+    gate = PlannedGate(place=0, name="auc-e", threshold=0.5, distances=tuple(DISTANCES))
     planned = ShardSuiteRow(suite=suite, tasks=dict.fromkeys(tasks, names), gates=[gate])
     paths = []
     for index in range(1, count + 1):

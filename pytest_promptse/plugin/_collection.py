@@ -22,7 +22,8 @@ from pytest_promptse.plugin._items import (
 )
 from pytest_promptse.plugin._pytest_private import collected_fixture_definitions
 from pytest_promptse.plugin._session import promptse_session
-from pytest_promptse.run._plan import PlannedGate, check_ids
+from pytest_promptse.run._plan import check_ids
+from pytest_promptse.store._run_log import PlannedGate
 from pytest_promptse.tasks._suitefile import load_suite
 from pytest_promptse.tasks._task import PROGRAM_ENTRY, Task, find_entry_point
 

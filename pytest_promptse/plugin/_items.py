@@ -24,8 +24,9 @@ from pytest_promptse.plugin._checks import (
 from pytest_promptse.plugin._invocation import invocation
 from pytest_promptse.plugin._pytest_private import fixture_definitions
 from pytest_promptse.run._judge import Check, CheckError, CheckProcess, CheckResult
-from pytest_promptse.run._plan import PlannedComparison, PlannedGate, PlannedVariant
+from pytest_promptse.run._plan import PlannedComparison, PlannedVariant
 from pytest_promptse.sandbox._limits import Limits
+from pytest_promptse.store._run_log import PlannedGate
 from pytest_promptse.variants._variant import text_hash
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from pytest_promptse.run._run import PassCount, PromptseRun
     from pytest_promptse.runtimes._runtime import Door
     from pytest_promptse.sandbox._candidate import Candidate
-    from pytest_promptse.scoring._gate import Gate
+    from pytest_promptse.scoring._scores import Gate
     from pytest_promptse.tasks._task import Task
 
 RESULT_WORD: pytest.StashKey[str] = pytest.StashKey()
@@ -90,14 +91,14 @@ class IdParts(NamedTuple):
         The parts are joined by ``-``.
         """
         if isinstance(subject, PlannedVariant):
-            task, name = (subject.task if self.task else None), subject.outline.id
+            task, name = (subject.task.id if self.task else None), subject.outline.id
         else:
             # The gate of a task has the task's name, even if other ids do not need it.
             task, name = subject.task, subject.name
         parts = (
             suite.key.model if self.model else None,
             suite.key.template if self.template else None,
-            task.id if task else None,
+            task,
             name,
         )
         return "-".join(part for part in parts if part is not None)
@@ -127,7 +128,10 @@ class ItemTarget:
     @property
     def task(self) -> Task | None:
         """The task of the variant or gate, or None for a gate of the whole suite."""
-        return self.subject.task
+        if isinstance(self.subject, PlannedVariant):
+            return self.subject.task
+        ids = {task.id: task for task in self.suite.tasks}
+        return None if self.subject.task is None else ids[self.subject.task]
 
     def needed(self) -> tuple[PlannedVariant, ...]:
         """Return the variants that must be measured for this item."""

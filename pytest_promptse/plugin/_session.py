@@ -45,12 +45,12 @@ from pytest_promptse.reports._writers import WRITERS
 from pytest_promptse.reports.terminal._comparison import render_comparisons
 from pytest_promptse.reports.terminal._summary import render
 from pytest_promptse.run._outlook import outlooks
-from pytest_promptse.run._plan import PlannedGate
 from pytest_promptse.run._run import PromptseRun
 from pytest_promptse.run._shards import plan_shard
 from pytest_promptse.sandbox._checker import open_descriptors
 from pytest_promptse.sandbox._surroundings import note_environment
 from pytest_promptse.sandbox.guest import landlock
+from pytest_promptse.store._run_log import PlannedGate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -364,7 +364,7 @@ class PromptseSession:
             return True
         if target is None:
             return self._shard.row.index == 1 or not isinstance(item, PsychometricItem)
-        task = target.subject.task
+        task = target.task
         return self._shard.measures(target.suite.id, None if task is None else task.id)
 
     def _create_backend(self, spec: str) -> Backend:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         EmotionBenchRecord,
         ManipulationRecord,
     )
-    from pytest_promptse.scoring._gate import Gate
+    from pytest_promptse.scoring._scores import Gate
 
 __all__ = [
     "WORST_SHOWN",

@@ -16,27 +16,13 @@ from msgspec.structs import force_setattr
 
 from pytest_promptse.errors import RecordError
 from pytest_promptse.record._psychometrics import PsychometricsRecord  # noqa: TC001 - msgspec reads it
+from pytest_promptse.scoring._scores import Gate  # noqa: TC001 - msgspec reads it
 from pytest_promptse.store._run_log import SampleRecord, ShardRow  # noqa: TC001 - msgspec reads it
 
 SCHEMA = "promptse.run/1"
 Curve = dict[str, float | None]
 Interval = tuple[float, float]
 Figure = Literal["pass_at_1", "auc_e", "excess"]
-
-
-class GateRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A decided gate. ``verdict`` is None without a threshold.
-
-    ``value`` is None if the figure could not be computed, and ``task`` is None for a gate of the
-    whole suite.
-    """
-
-    name: str
-    threshold: float | None
-    value: float | None
-    verdict: str | None
-    message: str
-    task: str | None = None
 
 
 class LightRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -259,7 +245,7 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     robustness: RobustnessRecord | None = None
     calibration: Calibrations | None = None
     rounds: RoundsRecord | None = None
-    gates: list[GateRecord]
+    gates: list[Gate]
     verdict: str | None
     warnings: list[str]
     settings: dict[str, Any]

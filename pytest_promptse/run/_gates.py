@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace as replaced
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -22,9 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pytest_promptse.config._metrics import Metric
-    from pytest_promptse.scoring._gate import Gate
-    from pytest_promptse.scoring._scores import SuiteScore
-    from pytest_promptse.store._run_log import GatePlanRow, RunLog, SuiteKey, SuiteRow
+    from pytest_promptse.scoring._scores import Gate, SuiteScore
+    from pytest_promptse.store._run_log import PlannedGate, RunLog, SuiteKey, SuiteRow
 
 Mode = Literal["promptse", "light"]
 
@@ -80,7 +78,7 @@ class Scores:
         alone = replace(suite, tasks=[task], n_controls=0)
         return _score(alone, self._run_log, comparisons=len(suite.tasks))
 
-    def decide(self, suite: SuiteRow, planned: GatePlanRow) -> Gate:
+    def decide(self, suite: SuiteRow, planned: PlannedGate) -> Gate:
         """Compare the figure of a gate with its threshold, using what is measured so far.
 
         Raises
@@ -111,10 +109,10 @@ class Scores:
             fails_by=metric.fails_by,
             narrowed_by=metric.narrowed_by,
         )
-        gate = replaced(gate, excess=figure.excess)
+        gate = replace(gate, task=planned.task, excess=figure.excess)
         return _with_possible_loss(gate, score, metric)
 
-    def decide_measured(self, suite: SuiteRow, planned: GatePlanRow) -> Gate:
+    def decide_measured(self, suite: SuiteRow, planned: PlannedGate) -> Gate:
         """Decide a gate after everything that it needs is measured.
 
         Raises
@@ -128,7 +126,7 @@ class Scores:
                 raise NotScoredError(reason)
         return self.decide(suite, planned)
 
-    def why_nothing_is_solved(self, suite: SuiteRow, planned: GatePlanRow) -> str | None:
+    def why_nothing_is_solved(self, suite: SuiteRow, planned: PlannedGate) -> str | None:
         """Return why no sample of an original passes, or None if one does.
 
         If no original is solved, variants cannot lose anything, so a gate on stability has nothing
@@ -154,7 +152,7 @@ class Scores:
             f"{hint.format(max_tokens=suite.settings['max_tokens'])}"
         )
 
-    def _of_gate(self, suite: SuiteRow, planned: GatePlanRow) -> SuiteScore:
+    def _of_gate(self, suite: SuiteRow, planned: PlannedGate) -> SuiteScore:
         task = planned.task
         score = self.of(suite) if task is None else self.of_task(suite, task)
         if score is None:
@@ -192,7 +190,7 @@ class _Figure(NamedTuple):
     sensitivity: float | None = None
 
 
-def _figure(planned: GatePlanRow, score: SuiteScore) -> _Figure:
+def _figure(planned: PlannedGate, score: SuiteScore) -> _Figure:
     metric = metric_of(planned.name)
     if metric is None:
         raise NotScoredError(
@@ -272,7 +270,7 @@ def _with_possible_loss(gate: Gate, score: SuiteScore, metric: Metric) -> Gate:
         f"{gate.message}, but the originals score only {most:.2f}, so even the loss "
         "of all of it would pass"
     )
-    return replaced(gate, verdict="inconclusive", message=message)
+    return replace(gate, verdict="inconclusive", message=message)
 
 
 def _score(suite: SuiteRow, run_log: RunLog, *, comparisons: int = 1) -> SuiteScore | None:

@@ -13,10 +13,10 @@ from pytest_promptse.errors import NotScoredError, RecordError
 from pytest_promptse.record._queries import named_prompts
 from pytest_promptse.record._schema import UsageRecord
 from pytest_promptse.run._gates import Scores
-from pytest_promptse.run._plan import decided_gate
 from pytest_promptse.run._record_builder import fill_record
 from pytest_promptse.store._run_log import (
     ErrorRow,
+    GateRow,
     OutcomeRow,
     RunLog,
     ShardRow,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         RewritingRecord,
         TaskRecord,
     )
-    from pytest_promptse.store._run_log import GatePlanRow
+    from pytest_promptse.store._run_log import PlannedGate
     from pytest_promptse.store._store import Store
 
 # Settings that may differ between shards because no score depends on them.
@@ -140,17 +140,25 @@ class _Merge:
                 self._decide(planned, gate, scores)
         return fill_record(replace(head, shard=msgspec.UNSET), self._run_log, scores)
 
-    def _decide(self, planned: ShardSuiteRow, gate: GatePlanRow, scores: Scores) -> None:
+    def _decide(self, planned: ShardSuiteRow, gate: PlannedGate, scores: Scores) -> None:
         suite = planned.suite
         try:
             self._require_measured(planned, gate)
-            found = scores.decide_measured(suite, gate)
+            decided = scores.decide_measured(suite, gate)
         except NotScoredError as error:
             self._run_log.add(ErrorRow(where=f"{suite.id}[{gate.name}]", message=str(error)))
             return
-        self._run_log.add(decided_gate(suite, gate, found))
+        self._run_log.add(
+            GateRow(
+                place=gate.place,
+                suite=suite.id,
+                model=suite.model,
+                template=suite.template,
+                gate=decided,
+            )
+        )
 
-    def _require_measured(self, planned: ShardSuiteRow, gate: GatePlanRow) -> None:
+    def _require_measured(self, planned: ShardSuiteRow, gate: PlannedGate) -> None:
         """Raise NotScoredError if a variant that the gate needs was not measured.
 
         `planned` lists the variants of the suite in all shards, and `gate` the distances and the

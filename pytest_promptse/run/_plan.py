@@ -13,7 +13,7 @@ from pytest_promptse.errors import TaskError, VariantError
 from pytest_promptse.models._base import Decoding, completion_key, derive_seed
 from pytest_promptse.sampling._job import Job
 from pytest_promptse.scoring._sequential import planned_looks
-from pytest_promptse.store._run_log import GatePlanRow, GateRow, SuiteKey, SuiteRow
+from pytest_promptse.store._run_log import PlannedGate, SuiteKey, SuiteRow
 from pytest_promptse.variants._variant import text_hash
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from pytest_promptse.config._settings import Settings
     from pytest_promptse.run._variant_making import PendingTexts, PlannedPrompt, VariantPrompt
-    from pytest_promptse.scoring._gate import Gate
     from pytest_promptse.tasks._task import Task
     from pytest_promptse.tasks._template import Template
     from pytest_promptse.variants._variant import Variant
@@ -106,28 +105,6 @@ class PlannedVariant:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlannedGate:
-    """A gate of a suite.
-
-    Attributes
-    ----------
-    name
-        That of a metric with hyphens, such as ``auc-e``, or ``elasticity-d0.3`` at one distance.
-    threshold
-        None if the gate only reports its figure.
-    distances
-        The distances whose variants the figure needs.
-    task
-        The task that the gate decides, or None for the whole suite.
-    """
-
-    name: str
-    threshold: float | None
-    distances: tuple[float, ...]
-    task: Task | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class PlannedComparison:
     """The comparison of a suite with a baseline.
 
@@ -209,49 +186,29 @@ class Suite:
             shares_process=any(task.program_tests is not None for task in self.tasks),
         )
 
-    def gate_row(self, gate: PlannedGate) -> GatePlanRow:
-        """Return the row of one of the gates of the suite."""
-        return GatePlanRow(
-            place=self.gates.index(gate),
-            name=gate.name,
-            threshold=gate.threshold,
-            distances=list(gate.distances),
-            task=gate.task.id if gate.task else None,
-        )
-
     @cached_property
     def gates(self) -> tuple[PlannedGate, ...]:
         """The gates of single tasks, then those of the whole suite."""
         chosen = self.settings
-        per_task = (
-            PlannedGate(
-                name="auc-e",
-                threshold=chosen.min_task_auc_e,
-                distances=chosen.distances,
-                task=task,
-            )
-            for task in self.tasks
-            if chosen.min_task_auc_e is not None
-        )
+        found: list[tuple[str, float | None, tuple[float, ...], str | None]] = []
+        if chosen.min_task_auc_e is not None:
+            found += [
+                (METRICS["auc_e"].gate, chosen.min_task_auc_e, chosen.distances, task.id)
+                for task in self.tasks
+            ]
         # A metric with a gate for each distance comes first, since it explains the others.
-        figures = [
-            (metric, distance)
-            for by_distance in (True, False)
-            for metric in METRICS.values()
-            if metric.by_distance == by_distance
-            for distance in (chosen.distances if by_distance else (None,))
-        ]
-        whole = (
-            PlannedGate(
-                name=metric.gate if distance is None else metric.gate_at(distance),
-                threshold=threshold,
-                distances=chosen.distances if distance is None else (distance,),
-            )
-            for metric, distance in figures
-            if (threshold := chosen.threshold(metric, distance)) is not None
-            or metric.gate_without_threshold
+        for metric in sorted(METRICS.values(), key=lambda metric: not metric.by_distance):
+            for distance in chosen.distances if metric.by_distance else (None,):
+                threshold = chosen.threshold(metric, distance)
+                if threshold is None and not metric.gate_without_threshold:
+                    continue
+                name = metric.gate if distance is None else metric.gate_at(distance)
+                needed = chosen.distances if distance is None else (distance,)
+                found.append((name, threshold, needed, None))
+        return tuple(
+            PlannedGate(place=place, name=name, threshold=threshold, distances=needed, task=task)
+            for place, (name, threshold, needed, task) in enumerate(found)
         )
-        return (*per_task, *whole)
 
     @cached_property
     def looks(self) -> tuple[int, ...]:
@@ -300,29 +257,8 @@ class Suite:
         return tuple(
             planned
             for planned in self.variants
-            if planned.outline.distance in distances
-            and (gate.task is None or planned.task.id == gate.task.id)
+            if planned.outline.distance in distances and gate.task in (None, planned.task.id)
         )
-
-
-def decided_gate(suite: SuiteRow, plan: GatePlanRow, found: Gate) -> GateRow:
-    """Return the row of a gate of `suite` that was decided as `found`.
-
-    `plan` has the name, task and place of the gate, and `found` its threshold, value, verdict and
-    message.
-    """
-    return GateRow(
-        place=plan.place,
-        suite=suite.id,
-        model=suite.model,
-        template=suite.template,
-        task=plan.task,
-        name=plan.name,
-        threshold=found.threshold,
-        value=found.value,
-        verdict=found.verdict,
-        message=found.message,
-    )
 
 
 def check_ids(tasks: Sequence[Task], where: str) -> None:

@@ -28,7 +28,6 @@ from pytest_promptse.record._schema import (
     EntailmentRecord,
     ErrorRecord,
     EstimateRecord,
-    GateRecord,
     LightRecord,
     LossRecord,
     ModelRecord,
@@ -85,6 +84,7 @@ if TYPE_CHECKING:
     from pytest_promptse.scoring._samples import Floats
     from pytest_promptse.scoring._scores import (
         Figures,
+        Gate,
         PromptScore,
         SuiteFigures,
         SuiteScore,
@@ -460,18 +460,8 @@ def _suite(
     *,
     end: LookRow | None,
 ) -> SuiteRecord:
-    decided = [
-        GateRecord(
-            name=gate.name,
-            threshold=gate.threshold,
-            value=gate.value,
-            verdict=gate.verdict,
-            message=gate.message,
-            task=gate.task,
-        )
-        # In planned order, not in the order in which processes decided them.
-        for gate in sorted(gates, key=lambda gate: gate.place)
-    ]
+    # In planned order, not in the order in which processes decided them.
+    decided = [row.gate for row in sorted(gates, key=lambda row: row.place)]
     return SuiteRecord(
         id=suite.id,
         model=suite.model,
@@ -592,7 +582,7 @@ def _no_values(suite: SuiteRow) -> dict[str, Any]:
     return {f"{distance:g}": None for distance in suite.distances}
 
 
-def _verdict(gates: list[GateRecord]) -> str | None:
+def _verdict(gates: list[Gate]) -> str | None:
     return worst_verdict(gate.verdict for gate in gates)
 
 

@@ -20,7 +20,7 @@ from pytest_promptse.errors import (
 )
 from pytest_promptse.run._judge import CompletionJudge, variant_row
 from pytest_promptse.run._model_variants import ModelVariants, no_room
-from pytest_promptse.run._plan import decided_gate, plan_suite
+from pytest_promptse.run._plan import plan_suite
 from pytest_promptse.run._rounds import Rounds
 from pytest_promptse.run._variant_making import VariantMaker
 from pytest_promptse.runtimes._runtime import runtime_of
@@ -36,6 +36,7 @@ from pytest_promptse.scoring._sequential import may_stop
 from pytest_promptse.store._run_log import (
     CachedRow,
     ErrorRow,
+    GateRow,
     LookRow,
     OutcomeRow,
     RunLog,
@@ -56,12 +57,12 @@ if TYPE_CHECKING:
     from pytest_promptse.record._schema import InvocationRecord, PromptRecord, Record
     from pytest_promptse.run._gates import Scores
     from pytest_promptse.run._judge import Check
-    from pytest_promptse.run._plan import PlannedComparison, PlannedGate, PlannedVariant, Suite
+    from pytest_promptse.run._plan import PlannedComparison, PlannedVariant, Suite
     from pytest_promptse.run._shards import ShardPlan
     from pytest_promptse.runtimes._runtime import Door, Runtime
     from pytest_promptse.sandbox._pool import SandboxPool
-    from pytest_promptse.scoring._gate import Gate
-    from pytest_promptse.store._run_log import Progress
+    from pytest_promptse.scoring._scores import Gate
+    from pytest_promptse.store._run_log import PlannedGate, Progress
     from pytest_promptse.tasks._task import Task
     from pytest_promptse.tasks._template import Template
     from pytest_promptse.variants._generate import Rewriter
@@ -533,10 +534,17 @@ class PromptseRun:
             As `measure`, and if the gate has a threshold but no original is solved.
         """
         self._measure_missing(suite, self._needed(suite, gate, check, node_of), check, node_of)
-        plan = suite.gate_row(gate)
-        found = self.scores.decide_measured(suite.row, plan)
-        self.run_log.add(decided_gate(suite.row, plan, found))
-        return found
+        decided = self.scores.decide_measured(suite.row, gate)
+        self.run_log.add(
+            GateRow(
+                place=gate.place,
+                suite=suite.id,
+                model=suite.model,
+                template=suite.key.template,
+                gate=decided,
+            )
+        )
+        return decided
 
     def measure_for(
         self, suite: Suite, comparison: PlannedComparison, check: Check, *, node_of: NodeOf
@@ -562,7 +570,7 @@ class PromptseRun:
             If no original was measured.
         """
         gate = next(gate for gate in suite.gates if gate.task is None)
-        return self.scores.why_nothing_is_solved(suite.row, suite.gate_row(gate))
+        return self.scores.why_nothing_is_solved(suite.row, gate)
 
     def measure_share(
         self, suite: Suite, gate: PlannedGate, check: Check, *, node_of: NodeOf
@@ -797,14 +805,11 @@ class PromptseRun:
         if score is None:
             return False
         with_threshold = [gate for gate in suite.gates if gate.threshold is not None]
-        last = suite.gate_row(with_threshold[-1])
-        if self.scores.why_nothing_is_solved(suite.row, last) is not None:
+        if self.scores.why_nothing_is_solved(suite.row, with_threshold[-1]) is not None:
             # More variants of prompts that are never solved decide nothing.
             return True
         # The suite's own gates are last in the list. They share one score, so they are tried first.
-        gates = (
-            self.scores.decide(suite.row, suite.gate_row(gate)) for gate in reversed(with_threshold)
-        )
+        gates = (self.scores.decide(suite.row, gate) for gate in reversed(with_threshold))
         return may_stop(gates, mode=score.mode)
 
     def _measure_missing(

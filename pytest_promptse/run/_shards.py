@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pytest_promptse.config._option_types import Shard
-    from pytest_promptse.run._plan import PlannedGate, PlannedVariant, Suite
-    from pytest_promptse.store._run_log import SuiteKey
+    from pytest_promptse.run._plan import PlannedVariant, Suite
+    from pytest_promptse.store._run_log import PlannedGate, SuiteKey
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +111,7 @@ def plan_shard(
         ShardSuiteRow(
             suite=suite.row,
             tasks=planned[key],
-            gates=[suite.gate_row(gate) for other, gate in gates if other.key == key],
+            gates=[gate for other, gate in gates if other.key == key],
         )
         for key, suite in suites.items()
     ]

@@ -45,10 +45,9 @@ from pytest_promptse.scoring._robustness import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pytest_promptse.scoring._gate import Verdict
     from pytest_promptse.scoring._pairing import RecordedPrompt, RecordedTask
     from pytest_promptse.scoring._samples import Floats, Mode
-    from pytest_promptse.scoring._scores import Curve, Interval
+    from pytest_promptse.scoring._scores import Curve, Interval, Verdict
 
 # Number of random permutations behind a null mean that has no exact form.
 _DRAWS = 499

@@ -3,42 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec.structs import replace
 
 from pytest_promptse.config._metrics import metric_label
 from pytest_promptse.scoring._intervals import share_interval
+from pytest_promptse.scoring._scores import Gate
 
 if TYPE_CHECKING:
     from pytest_promptse.config._metrics import Direction
-    from pytest_promptse.scoring._scores import Interval
+    from pytest_promptse.scoring._scores import Interval, Verdict
 
-Verdict: TypeAlias = Literal["pass", "fail", "inconclusive"]
 GateKind: TypeAlias = Literal["point", "confident"]
 
 _LARGE = 1000.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Gate:
-    """The outcome of one gate.
-
-    ``verdict`` is None if there was nothing to decide: no threshold, or no measured figure.
-    ``exact`` is the interval that also covers tasks outside the suite. ``excess`` is the excess
-    sensitivity of the same figure. ``message`` and each of ``warnings`` are one line.
-
-    ``ci95`` is the 95 % interval of ``value``. Both are in the unit of ``threshold``.
-    """
-
-    name: str
-    threshold: float | None
-    value: float | None
-    ci95: Interval | None = None
-    exact: Interval | None = None
-    excess: float | None = None
-    verdict: Verdict | None
-    message: str
-    warnings: tuple[str, ...] = ()
 
 
 def judge_gate(
@@ -328,22 +307,22 @@ def _ceiling_warning(
     null: float | None,
     sizes: tuple[int | None, int | None],
     direction: Direction,
-) -> tuple[str, ...]:
+) -> list[str]:
     if null is None or direction != "at least" or threshold <= null:
-        return ()
+        return []
     start = (
         f"the threshold {_shown(threshold)} for {label} is above the noise ceiling "
         f"{_shown(null)}: a model on which variants have no effect would score {_shown(null)}"
     )
     if threshold >= 1.0:
-        return (f"{start}, and no number of samples lifts it to 1",)
+        return [f"{start}, and no number of samples lifts it to 1"]
     samples, original_samples = sizes
     if samples is None:
         times = ((1.0 - null) / (1.0 - threshold)) ** 2
-        return (f"{start}; it takes about {times:.1f} times the samples to reach it",)
+        return [f"{start}; it takes about {times:.1f} times the samples to reach it"]
     needed = samples_needed(null, threshold, samples)
     text = f"{start}; it takes about {needed} samples per variant instead of {samples}"
     if original_samples is not None:
         of_original = samples_needed(null, threshold, original_samples)
         text += f" and {of_original} of the original instead of {original_samples}"
-    return (text,)
+    return [text]

@@ -8,12 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+import msgspec
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pytest_promptse.scoring._causes import CauseShare
     from pytest_promptse.scoring._samples import Mode, Weighting
 
+Verdict: TypeAlias = Literal["pass", "fail", "inconclusive"]
 Interval: TypeAlias = tuple[float, float]
 Curve: TypeAlias = "dict[float, float | None]"
 SpeaksFor: TypeAlias = Literal["tasks", "tasks+emotions", "reruns"]
@@ -176,3 +179,25 @@ class SuiteScore(SuiteFigures):
     def pass_at_1(self) -> float | None:
         """The mean pass rate of the originals, in [0, 1]."""
         return self.estimates["pass_at_1"].value
+
+
+class Gate(msgspec.Struct, frozen=True, kw_only=True):
+    """A decided gate, as the run log and the record keep it.
+
+    ``verdict`` is None if there was nothing to decide: no threshold, or no measured figure.
+    ``task`` is None for a gate of the whole suite. ``ci95`` is the 95 % interval of ``value``, and
+    ``exact`` the interval that also covers tasks outside the suite. All are in the unit of
+    ``threshold``. ``excess`` is the excess sensitivity of the same figure. ``message`` and each of
+    ``warnings`` are one line.
+    """
+
+    name: str
+    task: str | None = None
+    threshold: float | None
+    value: float | None
+    ci95: tuple[float, float] | None = None
+    exact: tuple[float, float] | None = None
+    excess: float | None = None
+    verdict: Verdict | None
+    message: str
+    warnings: list[str] = []

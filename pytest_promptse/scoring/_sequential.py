@@ -25,8 +25,8 @@ from pytest_promptse.config._metrics import metric_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pytest_promptse.scoring._gate import Gate
     from pytest_promptse.scoring._samples import Mode
+    from pytest_promptse.scoring._scores import Gate
 
 
 def planned_looks(variants: int) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 import msgspec
 
 from pytest_promptse.models._base import Usage  # noqa: TC001 - msgspec reads it
+from pytest_promptse.scoring._scores import Gate  # noqa: TC001 - msgspec reads it
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -196,39 +197,39 @@ class VariantRow(OutcomeRow, frozen=True, kw_only=True):
 
 
 class GateRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The decision of one gate; ``place`` is its position among the gates of the suite.
-
-    ``value`` is None if the figure could not be computed, and ``task`` is None for a gate of the
-    whole suite. ``message`` explains the verdict.
-    """
+    """The decision of one gate; ``place`` is its position among the gates of the suite."""
 
     place: int
     suite: str
     model: str
     template: str | None
-    task: str | None
-    name: str
-    threshold: float | None
-    value: float | None
-    verdict: str | None
-    message: str
+    gate: Gate
 
     @property
     def key(self) -> SuiteKey:
         return SuiteKey(self.model, self.template, self.suite)
 
 
-class GatePlanRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A planned gate; ``place`` is its position among the gates of the suite.
+class PlannedGate(msgspec.Struct, frozen=True, kw_only=True):
+    """A gate of a suite; ``place`` is its position among the gates of the suite.
 
-    ``distances`` are those that the gate needs, and ``task`` is None for a gate of the whole suite.
+    Attributes
+    ----------
+    name
+        That of a metric with hyphens, such as ``auc-e``, or ``elasticity-d0.3`` at one distance.
+    threshold
+        None if the gate only reports its figure.
+    distances
+        The distances whose variants the figure needs.
+    task
+        The id of the task that the gate decides, or None for the whole suite.
     """
 
     place: int
     name: str
     threshold: float | None
-    distances: list[float]
-    task: str | None
+    distances: tuple[float, ...]
+    task: str | None = None
 
 
 class ShardSuiteRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -247,7 +248,7 @@ class ShardSuiteRow(msgspec.Struct, frozen=True, kw_only=True):
 
     suite: SuiteRow
     tasks: dict[str, list[str]]
-    gates: list[GatePlanRow]
+    gates: list[PlannedGate]
 
 
 class ShardRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -432,7 +433,7 @@ def _name(row: AnyRow) -> str:
         case VariantRow():
             parts = (*_key_parts(row.key), row.task, row.variant)
         case GateRow():
-            parts = (*_key_parts(row.key), row.task or "", row.name)
+            parts = (*_key_parts(row.key), row.gate.task or "", row.gate.name)
         case RewriteRow():
             parts = (row.rewriter, row.task, row.variant)
         case EntailmentRow():

@@ -18,7 +18,6 @@ from pytest_promptse.record._schema import (
     DifferenceRecord,
     EmotionRecord,
     ErrorRecord,
-    GateRecord,
     InvocationRecord,
     MetricRecord,
     ModelRecord,
@@ -32,6 +31,7 @@ from pytest_promptse.record._schema import (
     TaskRecord,
     UsageRecord,
 )
+from pytest_promptse.scoring._scores import Gate
 from pytest_promptse.store._run_log import SampleRecord
 
 ATTACKS = (
@@ -109,8 +109,8 @@ def _suite(suite: str, model: str, n_tasks: int) -> SuiteRecord:
         auc_e_null=0.97,
         ess_median=4.0,
         gates=[
-            GateRecord(name="auc-e", threshold=0.9, value=0.8, verdict="fail", message=ATTACK),
-            GateRecord(name="x", threshold=0.5, value=0.8, verdict="pass", message=ATTACK),
+            Gate(name="auc-e", threshold=0.9, value=0.8, verdict="fail", message=ATTACK),
+            Gate(name="x", threshold=0.5, value=0.8, verdict="pass", message=ATTACK),
         ],
         verdict="fail",
         warnings=[ATTACK],

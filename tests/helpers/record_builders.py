@@ -15,7 +15,6 @@ from pytest_promptse.record._schema import (
     CalibrationRecord,
     EmotionRecord,
     EstimateRecord,
-    GateRecord,
     InvocationRecord,
     LightRecord,
     LossRecord,
@@ -30,6 +29,7 @@ from pytest_promptse.record._schema import (
     UsageRecord,
     VariantRecord,
 )
+from pytest_promptse.scoring._scores import Gate
 
 EMOTIONS = {
     "excited": EmotionRecord(valence=0.8, arousal=0.8),
@@ -354,7 +354,7 @@ def sample_suite(name, **changed):
         },
         "robustness": RobustnessRecord(s=5, n_tasks=1, nominal=1.0, rp=0.61, rd=0.39, rr=0.4),
         "calibration": {"all": CalibrationRecord(n=48, bins=[], **known)},
-        "gates": [GateRecord(name="auc-e", threshold=0.9, value=0.8, verdict="fail", message="m")],
+        "gates": [Gate(name="auc-e", threshold=0.9, value=0.8, verdict="fail", message="m")],
         "verdict": "fail",
     }
     return suite_record(**(given | changed))

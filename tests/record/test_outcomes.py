@@ -7,12 +7,12 @@ from msgspec.structs import replace
 
 from pytest_promptse.errors import NoBaselineError, RecordError
 from pytest_promptse.record._outcomes import gate_outcome, no_baseline_outcome, run_failures
-from pytest_promptse.record._schema import GateRecord
 from pytest_promptse.reports._github import commands
+from pytest_promptse.scoring._scores import Gate
 
 
 def gate(verdict, *, value=0.8, threshold=0.9):
-    return GateRecord(
+    return Gate(
         name="auc-e", threshold=threshold, value=value, verdict=verdict, message="AUC-E 0.80"
     )
 

@@ -23,7 +23,7 @@ def decide(store):
         run_log = RunLog(store, "run")
         suite = plan(TASKS, distances="0.3", variants=2, samples=8, original_samples=8, **options)
         measure(run_log, suite, original=original, variant=variant)
-        return Scores(run_log).decide(suite.row, suite.gate_row(suite.gates[-1]))
+        return Scores(run_log).decide(suite.row, suite.gates[-1])
 
     return decide
 
@@ -83,7 +83,7 @@ def suite_of(store, rates, gate, *, mode="light"):
         rate = rates[planned.outline.distance > 0]
         causes = ["" if rng.random() < rate else "wrong_answer" for _ in range(planned.n)]
         run_log.add(row_of(suite, planned, causes))
-    [row] = [suite.gate_row(one) for one in suite.gates if one.threshold is not None]
+    [row] = [one for one in suite.gates if one.threshold is not None]
     return Scores(run_log).decide(suite.row, row).verdict
 
 

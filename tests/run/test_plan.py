@@ -20,7 +20,7 @@ def template(tmp_path):
 
 
 def names(suite):
-    return [(gate.name, gate.threshold, gate.task and gate.task.id) for gate in suite.gates]
+    return [(gate.name, gate.threshold, gate.task) for gate in suite.gates]
 
 
 # -- variants ----------------------------------------------------------------------------------
@@ -166,9 +166,7 @@ def test_gates_of_single_tasks_come_before_those_of_the_suite():
         ("auc-e", 0.6, None),
         ("drop", 0.1, None),
     ]
-    rows = [suite.gate_row(gate) for gate in suite.gates]
-    assert [row.place for row in rows] == list(range(len(rows)))
-    assert [row.task for row in rows] == ["inc", "dec", None, None, None]
+    assert [gate.place for gate in suite.gates] == list(range(len(suite.gates)))
 
 
 def test_a_gate_needs_the_original_and_its_own_distance_only():
@@ -177,7 +175,7 @@ def test_a_gate_needs_the_original_and_its_own_distance_only():
     needed = suite.needed_by(near)
     assert {planned.variant.distance for planned in needed} == {0.0, 0.1}
     assert {planned.task.id for planned in needed} == {"inc", "dec"}
-    own = PlannedGate(name="auc-e", threshold=0.5, distances=(0.1, 0.3), task=suite.tasks[1])
+    own = PlannedGate(place=0, name="auc-e", threshold=0.5, distances=(0.1, 0.3), task="dec")
     assert {planned.task.id for planned in suite.needed_by(own)} == {"dec"}
 
 

@@ -17,6 +17,7 @@ from pytest_promptse.record._schema import InvocationRecord
 from pytest_promptse.record._tables import rows
 from pytest_promptse.run._gates import Scores
 from pytest_promptse.run._record_builder import RunFacts, build_record, prompt_record
+from pytest_promptse.scoring._scores import Gate
 from pytest_promptse.store._run_log import (
     CachedRow,
     ErrorRow,
@@ -63,12 +64,14 @@ def gate_row(suite, place, verdict):
         suite=suite.id,
         model=suite.model,
         template=suite.key.template,
-        task=gate.task and gate.task.id,
-        name=gate.name,
-        threshold=gate.threshold,
-        value=0.5,
-        verdict=verdict,
-        message=f"{gate.name}: {verdict}",
+        gate=Gate(
+            name=gate.name,
+            task=gate.task,
+            threshold=gate.threshold,
+            value=0.5,
+            verdict=verdict,
+            message=f"{gate.name}: {verdict}",
+        ),
     )
 
 
@@ -195,7 +198,7 @@ def test_gates_are_in_planned_order_whoever_decided_first(run_log, build):
         run_log.add(gate_row(suite, place, "pass"))
     [made] = build().suites
     assert [(gate.name, gate.task) for gate in made.gates] == [
-        (gate.name, gate.task and gate.task.id) for gate in suite.gates
+        (gate.name, gate.task) for gate in suite.gates
     ]
     assert made.verdict == "pass"
     run_log.add(gate_row(suite, 1, "fail"))

@@ -125,7 +125,7 @@ def test_no_number_of_samples_lifts_the_ceiling_to_one():
     "options", [{"null": 0.9}, {"null": None}, {"null": 0.5, "direction": "at most"}]
 )
 def test_other_thresholds_get_no_warning(options):
-    assert judge_gate("auc-e", 0.88, 0.85, **options).warnings == ()
+    assert judge_gate("auc-e", 0.88, 0.85, **options).warnings == []
 
 
 def test_a_plan_that_reaches_the_threshold_needs_no_more_samples():

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from pytest_promptse.psychometrics.csi._labels import BatchLabels
     from pytest_promptse.psychometrics.csi._scoring import CsiEstimate
     from pytest_promptse.sampling._job import Job
-    from pytest_promptse.scoring._gate import Gate
+    from pytest_promptse.scoring._scores import Gate
 
 __all__ = ["CsiSettings", "CsiSuite", "plan_csi"]
 

@@ -42,7 +42,7 @@ from pytest_promptse.psychometrics.emotionbench._situations import (
 )
 from pytest_promptse.psychometrics.emotionbench._tables import rows_with_norms, scale_record
 from pytest_promptse.record._psychometrics import ChangeRecord, EmotionBenchRecord, ScaleRecord
-from pytest_promptse.scoring._gate import Gate, judge_gate
+from pytest_promptse.scoring._gate import judge_gate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from pytest_promptse.models._base import Completion
     from pytest_promptse.psychometrics._scales import Ratings
     from pytest_promptse.psychometrics.emotionbench._scoring import AffectChange
+    from pytest_promptse.scoring._scores import Gate
 
 __all__ = ["EmotionBenchSettings", "EmotionBenchSuite", "plan_emotionbench"]
 
@@ -401,13 +402,13 @@ def _response_gate(
             # Affect may not move further than this in the other direction either.
             mirrored = None if ci95 is None else (-ci95[1], -ci95[0])
             other = judge_gate(name, -value, high, ci95=mirrored, kind=kind, direction="at most")
-            decided.append(replace(other, value=value, ci95=ci95))
+            decided.append(msgspec.structs.replace(other, value=value, ci95=ci95))
     order = {"fail": 0, "inconclusive": 1, "pass": 2}
     worst = min(decided, key=lambda one: order[one.verdict or "pass"])
     if worst.verdict != "fail":
         return worst
     finding = _finding(value, low, is_significant=change.arrow != "none")
-    return replace(worst, message=f"{finding}: {worst.message}")
+    return msgspec.structs.replace(worst, message=f"{finding}: {worst.message}")
 
 
 def _finding(value: float, low: float | None, *, is_significant: bool) -> str:

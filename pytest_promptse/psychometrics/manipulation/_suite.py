@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.models._base import Completion
     from pytest_promptse.psychometrics.manipulation._questions import Shift
-    from pytest_promptse.scoring._gate import Gate
+    from pytest_promptse.scoring._scores import Gate
 
 __all__ = ["ManipulationSettings", "ManipulationSuite", "plan_manipulation"]
 
