@@ -162,10 +162,15 @@ def _parts(suite: SuiteRecord, tasks: Sequence[TaskRecord]) -> Iterator[str]:
     if loss >= _LEAST_LOSS:
         yield (
             f"the model loses {loss:.0%} of what it solves when {when} {counts}"
-            + (", which chance could explain." if _chance_explains(suite) else ".")
+            + (", which chance could explain." if _chance_explains(suite, tasks) else ".")
         )
     elif suite.verdict == "fail":
         yield f"the model solves as much in total when {when} {counts}, but not in every figure."
+    elif differing := _differing(tasks):
+        yield (
+            f"the model keeps what it solves in total when {when} {counts}, but chance does "
+            f"not explain the pass rate of {differing} variant{'s' if differing > 1 else ''}."
+        )
     else:
         yield f"the model keeps what it solves when {when} {counts}."
     if suite.n_missing:
@@ -176,10 +181,16 @@ def _parts(suite: SuiteRecord, tasks: Sequence[TaskRecord]) -> Iterator[str]:
         yield f"{suite.n_tasks} tasks are too few to say how much other tasks would lose."
 
 
-def _chance_explains(suite: SuiteRecord) -> bool:
-    """Return whether neither the gate, nor the drop, nor the test of AUC-E excludes chance."""
+def _differing(tasks: Sequence[TaskRecord]) -> int:
+    """Return how many variants differ significantly from their original, after adjustment."""
+    tests = [variant.p_adjusted for task in tasks for variant in task.variants]
+    return sum(p is not None and p < _SIGNIFICANT for p in tests)
+
+
+def _chance_explains(suite: SuiteRecord, tasks: Sequence[TaskRecord]) -> bool:
+    """Return whether no gate and no test excludes chance: of the drop, AUC-E and the variants."""
     drop = suite.estimate("drop").ci95
-    if suite.verdict == "fail" or (drop is not None and drop[0] > 0.0):
+    if suite.verdict == "fail" or (drop is not None and drop[0] > 0.0) or _differing(tasks):
         return False
     return suite.p_adjusted is not None and suite.p_adjusted >= _SIGNIFICANT
 

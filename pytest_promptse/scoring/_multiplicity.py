@@ -36,6 +36,17 @@ def holm(p_values: Sequence[P]) -> list[P]:
     return _adjusted(p_values, _step_down)
 
 
+def combined(p_value: float, tests: Sequence[float]) -> float:
+    """Return the p-value of a hypothesis from one test and from the tests of all its parts.
+
+    The parts are combined by Simes' method: the smallest of their p-values after the adjustment of
+    `benjamini_hochberg`. So a hypothesis whose part is significant with half the level is
+    significant itself. The two tests share the level by halves (Bonferroni). Source: Simes,
+    Biometrika 73, 1986.
+    """
+    return min(1.0, 2.0 * min((p_value, *benjamini_hochberg(tests))))
+
+
 def _step_up(rising: Floats) -> Floats:
     n = rising.size
     scaled = rising * n / np.arange(1, n + 1)

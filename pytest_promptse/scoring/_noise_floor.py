@@ -102,21 +102,20 @@ def _null(m_p: int, m_v: int, passed: int) -> tuple[Floats, Floats]:
     return gaps, probabilities / probabilities.sum()
 
 
-def p_value(observed: float, draws: Floats) -> float:
+def p_value(statistic: Floats) -> float:
     """Return the permutation p-value of a statistic whose large values contradict the null.
 
-    The p-value is ``(1 + #{draws >= observed}) / (1 + R)``. It is in (0, 1] and valid for any R
-    (Phipson and Smyth, Statistical Applications in Genetics and Molecular Biology 9, 2010).
+    The p-value is the share of all values that are at least as large as the observed one. It is in
+    (0, 1] and valid for any R (Phipson and Smyth, Statistical Applications in Genetics and
+    Molecular Biology 9, 2010).
 
     Parameters
     ----------
-    observed
-        The observed statistic.
-    draws
-        Shape (R,): the statistic under permutations. A draw that is lower by rounding alone counts
-        as equal.
+    statistic
+        Shape (1 + R,): the observed statistic, then its values under R permutations. A value that
+        is lower by rounding alone counts as equal.
     """
-    return float((1 + np.count_nonzero(draws >= observed - TIE)) / (1 + draws.size))
+    return float(np.mean(statistic >= statistic[0] - TIE))
 
 
 def pass_rate_draws(

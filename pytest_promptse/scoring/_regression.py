@@ -150,7 +150,6 @@ def _unit_p_value(outcome: Floats, plain: Floats, further: Floats, units: Sequen
         solution = np.linalg.lstsq(dealt.T @ gram @ dealt, dealt.T @ moment, rcond=None)[0]
         return float(moment @ dealt @ solution)
 
-    observed = gain(np.arange(names.size))
     rng = generator(0, "units")
-    draws = np.array([gain(rng.permutation(names.size)) for _ in range(_DEALS)])
-    return p_value(observed, draws)
+    orders = (rng.permutation(names.size) for _ in range(_DEALS))
+    return p_value(np.array([gain(order) for order in (np.arange(names.size), *orders)]))

@@ -368,9 +368,11 @@ def _figures(
             continue
         curve[d] = float(np.mean(values))
         null[d] = float(np.mean([e for t in tasks if (e := t.elasticity_null[d]) is not None]))
-        p[d] = p_value(1.0 - float(np.mean(values)), draws.apart.mean(d))
+        p[d] = p_value(draws.apart.mean(d))
         joint[d] = draws.joint.mean(d)
-    figures = assemble(curve, null, p, joint, distances)
+    variants = [v for s in scores for group in s.variants.values() for v in group]
+    tests = [v.p_value for v in variants if v.p_value is not None]
+    figures = assemble(curve, null, p, joint, distances, tests=tests)
     elasticity = (scores, variant_light_elasticity if light else variant_elasticity)
     excesses = (scores, variant_light_excess if light else variant_excess)
     purpose = "light" if light else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -9,8 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pytest_promptse.scoring import _causes as split
-from pytest_promptse.scoring._elasticity import auc_e, elasticity, light_elasticity
+from pytest_promptse.scoring._elasticity import (
+    area_weights,
+    auc_e,
+    elasticity,
+    light_elasticity,
+)
 from pytest_promptse.scoring._intervals import generator
+from pytest_promptse.scoring._multiplicity import combined
 from pytest_promptse.scoring._noise_floor import (
     gap_p_value,
     null_gap,
@@ -59,10 +66,12 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class NullDraws:
-    """Losses 1 - E of one task with its samples shuffled, as if variants had no effect.
+    """The test statistic of one task, as measured and with its samples shuffled.
 
-    ``apart``, per distance shape (R,), shuffles the original with the variants of that distance.
-    ``joint`` shuffles it with those of all distances at once, as the area under the curve needs.
+    Arrays have shape (1 + R,) by distance: the measured statistic, then R shuffles as if variants
+    had no effect. It is the mean squared difference from the original, and for PromptSELight the
+    loss 1 - E. ``apart`` shuffles the original with the variants of that distance. ``joint``
+    shuffles it with those of all distances at once, as the area under the curve needs.
     """
 
     apart: Mapping[float, Floats] = field(default_factory=dict)
@@ -105,6 +114,15 @@ def loss(scores: Floats) -> Floats:
     return np.asarray(np.abs(scores[:, :1] - scores[:, 1:]).mean(axis=1))
 
 
+def squared_gap(scores: Floats) -> Floats:
+    """Return the mean squared difference from the original, the statistic of the full metric.
+
+    `scores` has shape (R, 1 + K), original first. The mean absolute difference would be no test of
+    a few broken variants: shuffled failures differ as much from an original that always passes.
+    """
+    return np.asarray(np.square(scores[:, :1] - scores[:, 1:]).mean(axis=1))
+
+
 def light_loss(scores: Floats) -> Floats:
     """Return 1 - E of the light metric for pass rates of shape (R, 1 + K), original first.
 
@@ -114,7 +132,7 @@ def light_loss(scores: Floats) -> Floats:
 
 
 def centred(log_weights: Sequence[Floats], passed: Sequence[Bools]) -> list[Floats]:
-    """Return the log-weights of a task's prompts with the level of each prompt removed.
+    """Return the log-weights of a task's prompts with the same level and spread for each prompt.
 
     Parameters
     ----------
@@ -132,6 +150,10 @@ def centred(log_weights: Sequence[Floats], passed: Sequence[Bools]) -> list[Floa
     the slope of log-weights on passing, pooled within prompts (analysis of covariance). The plain
     mean is not the level: if a model is more confident of programs that pass, the mean rises with
     the number of passes. Subtracting it would lower the weight of passes just where there are many.
+
+    Deviations from an estimated level are too small: with m samples, their variance is 1 - 1 / m
+    of the true one. They are scaled by the square root of m / (m - 1), so that a shuffle does not
+    make the weights more equal than they were.
     """
     product = square = 0.0
     rows = [(z, ok, np.isfinite(z)) for z, ok in zip(log_weights, passed, strict=True)]
@@ -141,10 +163,16 @@ def centred(log_weights: Sequence[Floats], passed: Sequence[Bools]) -> list[Floa
             product += float(apart @ z[finite])
             square += float(apart @ apart)
     slope = product / square if square > 0.0 else 0.0
-    return [
-        z - float((z[finite] - slope * ok[finite]).mean()) if finite.any() else z
-        for z, ok, finite in rows
-    ]
+    return [_spread(z, slope * ok, finite) for z, ok, finite in rows]
+
+
+def _spread(z: Floats, by_passing: Floats, finite: Bools) -> Floats:
+    m = int(np.count_nonzero(finite))
+    if m == 0:
+        return z
+    deviation = z - by_passing
+    deviation = deviation - float(deviation[finite].mean())
+    return np.asarray(by_passing + deviation * math.sqrt(m / max(1, m - 1)))
 
 
 def _all_centred(prompts: Sequence[ScoredPrompt]) -> list[ScoredPrompt]:
@@ -222,15 +250,21 @@ def measure_task(task: TaskSamples, plan: Plan) -> TaskMeasurement:
         rest = iter(others)
         variants = {d: [next(rest) for _ in group] for d, group in variants.items()}
         draws, light_draws = _null_draws(task.task_id, original, variants, plan)
-    light = _figures(
-        original, variants, light_draws, plan, partial(_light_level, draws=light_draws)
-    )
     gaps = {d: _gaps(task.task_id, d, original, variants[d], plan) for d in plan.distances}
+    tests = [p for group in gaps.values() for _, p in group]
+    light = _figures(
+        original, variants, light_draws, plan, partial(_light_level, draws=light_draws), tests=tests
+    )
     if plan.mode == "light":
         figures = light
     else:
         figures = _figures(
-            original, variants, draws, plan, partial(_full_level, gaps=gaps, draws=draws)
+            original,
+            variants,
+            draws,
+            plan,
+            partial(_full_level, gaps=gaps, draws=draws),
+            tests=tests,
         )
     score = TaskScore(
         **vars(figures),
@@ -273,19 +307,24 @@ def _null_draws(
         prompts = [original, *(w for d in distances for w in variants[d])]
         rng = generator(plan.seed, task_id, "rates", purpose)
         sizes = [len(w.samples) for w in prompts]
-        rates = pass_rate_draws(sizes, sum(w.passes for w in prompts), plan.permutations, rng)
+        measured_rates = np.array([[w.score.pass_rate for w in prompts]])
+        passes = sum(w.passes for w in prompts)
+        rates = np.vstack([measured_rates, pass_rate_draws(sizes, passes, plan.permutations, rng)])
         if plan.mode == "light" or plan.weighting == "uniform":
             scores = rates
         else:
             rng = generator(plan.seed, task_id, "softexec", purpose)
             z = np.concatenate([w.z for w in prompts if w.z is not None])
             passed = np.concatenate([w.samples.passed for w in prompts])
-            scores = softexec_draws(z, passed, sizes, plan.permutations, rng)
+            measured_scores = np.array([[w.score.score for w in prompts]])
+            scores = np.vstack(
+                [measured_scores, softexec_draws(z, passed, sizes, plan.permutations, rng)]
+            )
         start = 1
         for d in distances:
             columns = np.r_[0, start : start + len(variants[d])]
             start += len(variants[d])
-            full, light = loss(scores[:, columns]), light_loss(rates[:, columns])
+            full, light = squared_gap(scores[:, columns]), light_loss(rates[:, columns])
             if purpose != "joint":
                 apart[d], light_apart[d] = full, light
             if purpose == "joint" or len(measured) == 1:
@@ -305,19 +344,19 @@ def _gaps(
 ) -> list[tuple[float, float]]:
     """Return for each variant the expected difference under the null and the p-value.
 
-    Each pair belongs to one of `variants`, all at distance `d`, and is about the absolute
-    difference of its score from that of the original. Both numbers are NaN if `original` is None.
+    Each pair belongs to one of `variants`, all at distance `d`. The first number is about the
+    absolute difference of its score from that of the original. The second is exact, from the passes
+    of both: shuffles would have a smallest p-value, which no adjustment for many variants survives.
+    Both numbers are NaN if `original` is None.
     """
     if original is None:
         return [(np.nan, np.nan)] * len(variants)
     m_p = len(original.samples)
+    tests = [gap_p_value(m_p, original.passes, len(w.samples), w.passes) for w in variants]
     if original.z is None:
         return [
-            (
-                null_gap(m_p, len(w.samples), original.passes + w.passes),
-                gap_p_value(m_p, original.passes, len(w.samples), w.passes),
-            )
-            for w in variants
+            (null_gap(m_p, len(w.samples), original.passes + w.passes), p)
+            for w, p in zip(variants, tests, strict=True)
         ]
     result = [(np.nan, np.nan)] * len(variants)
     for m_v in sorted({len(w.samples) for w in variants}):
@@ -329,9 +368,7 @@ def _gaps(
         rng = generator(plan.seed, task_id, f"d{d:g}", str(m_v))
         null = pair_gaps(z, passed, m_p, plan.permutations, rng)
         for column, index in enumerate(chosen):
-            gap = abs(variants[index].score.score - original.score.score)
-            draws = null[:, column]
-            result[index] = (float(draws.mean()), p_value(gap, draws))
+            result[index] = (float(null[:, column].mean()), tests[index])
     return result
 
 
@@ -359,11 +396,14 @@ def _figures(
     draws: NullDraws,
     plan: Plan,
     level: Callable[[float, ScoredPrompt, list[ScoredPrompt]], tuple[float, float, float]],
+    *,
+    tests: Sequence[float],
 ) -> Figures:
     """Return the figures of a task. `level` computes E, E without any effect and the p-value.
 
-    `variants` maps each distance to its variants, and `draws` has permutation draws of the losses.
-    A distance without variants, or a task without an original, has None in its curves.
+    `variants` maps each distance to its variants, `draws` has the shuffled statistics, and `tests`
+    the p-values of all variants. A distance without variants, or a task without an original, has
+    None in its curves.
     """
     curve: Curve = dict.fromkeys(plan.distances)
     null: Curve = dict.fromkeys(plan.distances)
@@ -371,7 +411,7 @@ def _figures(
     for d in plan.distances:
         if original is not None and variants[d]:
             curve[d], null[d], p[d] = level(d, original, variants[d])
-    return assemble(curve, null, p, draws.joint, plan.distances)
+    return assemble(curve, null, p, draws.joint, plan.distances, tests=tests)
 
 
 def _full_level(
@@ -384,7 +424,7 @@ def _full_level(
 ) -> tuple[float, float, float]:
     e = float(elasticity(original.score.score, [w.score.score for w in variants]))
     null = 1.0 - float(np.mean([gap for gap, _ in gaps[d]]))
-    return e, null, p_value(1.0 - e, draws.apart[d])
+    return e, null, p_value(draws.apart[d])
 
 
 def _light_level(
@@ -398,12 +438,18 @@ def _light_level(
         m_p, m_v, passes = len(original.samples), sum(sizes), sum(w.passes for w in variants)
         null = 1.0 - null_gap(m_p, m_v, original.passes + passes)
         return e, null, gap_p_value(m_p, original.passes, m_v, passes)
-    null = 1.0 - float(draws.apart[d].mean())
-    return e, null, p_value(1.0 - e, draws.apart[d])
+    null = 1.0 - float(draws.apart[d][1:].mean())
+    return e, null, p_value(draws.apart[d])
 
 
 def assemble(
-    curve: Curve, null: Curve, p: Curve, joint: Mapping[float, Floats], distances: Sequence[float]
+    curve: Curve,
+    null: Curve,
+    p: Curve,
+    joint: Mapping[float, Floats],
+    distances: Sequence[float],
+    *,
+    tests: Sequence[float],
 ) -> Figures:
     """Combine curves with the areas under them. The area is None if a distance is missing.
 
@@ -412,16 +458,19 @@ def assemble(
     curve, null, p
         Elasticity, elasticity without any effect, and p-value by distance.
     joint
-        Losses under the null hypothesis by distance, each of shape (permutations,).
+        The measured and the shuffled statistics by distance, as in `NullDraws`.
     distances
         The distances of AUC-E.
+    tests
+        The p-values of all variants. A shuffled mean over many variants hardly shows that one of
+        them breaks, so the p-value of AUC-E combines both (see `combined`).
     """
     value = area(curve, distances)
     ceiling = area(null, distances)
     probability = None
     if value is not None:
-        losses = np.stack([joint[d] for d in distances], axis=1)
-        probability = p_value(1.0 - value, 1.0 - auc_e(1.0 - losses, distances))
+        statistic = area_weights(distances) @ np.stack([joint[d] for d in distances])
+        probability = combined(p_value(statistic), tests)
     return Figures(
         elasticity=curve,
         elasticity_null=null,

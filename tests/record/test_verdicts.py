@@ -49,6 +49,28 @@ def test_chance_is_no_explanation_against_the_gate_or_the_drop(changed):
     assert "chance" not in said
 
 
+def with_significant(task, rates, p_adjusted):
+    """Return a task of `rates` whose first variant has this adjusted p-value."""
+    made = make_task(task, *rates)
+    first, *rest = made.variants
+    return replace(made, variants=[replace(first, p_adjusted=p_adjusted), *rest])
+
+
+@pytest.mark.parametrize(("p", "said_so"), [(0.2, True), (0.01, False)])
+def test_chance_is_no_explanation_where_a_variant_differs_significantly(p, said_so):
+    made = [with_significant("t", falling(0.9, 0.9, 0.9), p)]
+    suite = replace(make_suite(made), pass_at_1=0.9, verdict="inconclusive", p_adjusted=0.4)
+    [verdict] = verdicts_in_words(make_record((suite, made)))
+    assert ("chance could explain" in verdict.text) == said_so
+
+
+def test_a_stable_total_does_not_hide_a_variant_that_differs():
+    made = [with_significant("t", flat(1.0), 0.001)]
+    suite = replace(make_suite(made), pass_at_1=1.0, verdict="pass")
+    [verdict] = verdicts_in_words(make_record((suite, made)))
+    assert "chance does not explain the pass rate of 1 variant." in verdict.text
+
+
 def test_the_samples_that_pass_are_counted():
     made = [make_task("t", *falling(1.0, 0.5, 0.0))]
     suite = with_estimates(make_suite(made), pass_at_1=1.0)

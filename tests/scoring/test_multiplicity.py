@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 
-from pytest_promptse.scoring._multiplicity import benjamini_hochberg, holm
+from pytest_promptse.scoring._multiplicity import benjamini_hochberg, combined, holm
 
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=8)
 
@@ -22,6 +22,13 @@ def test_holm_never_makes_a_p_value_smaller_and_keeps_their_order(p_values):
     order = sorted(range(len(p_values)), key=lambda i: p_values[i])
     assert [adjusted[i] for i in order] == sorted(adjusted)
     assert min(adjusted) == pytest.approx(min(1.0, min(p_values) * len(p_values)))
+
+
+@given(st.floats(0, 1), P_VALUES)
+def test_a_combined_p_value_is_small_if_the_whole_or_one_part_is(whole, parts):
+    assert combined(whole, parts) <= min(1.0, 2 * whole, 2 * len(parts) * min(parts))
+    assert combined(whole, parts) >= min(1.0, 2 * min(whole, *parts))
+    assert combined(whole, []) == min(1.0, 2 * whole)
 
 
 def test_holm_by_hand():
