@@ -163,7 +163,7 @@ def centred(log_weights: Sequence[Floats], passed: Sequence[Bools]) -> list[Floa
             product += float(apart @ z[finite])
             square += float(apart @ apart)
     slope = product / square if square > 0.0 else 0.0
-    return [_spread(z, slope * ok, finite) for z, ok, finite in rows]
+    return [_spread(z, np.where(ok, slope, 0.0), finite) for z, ok, finite in rows]
 
 
 def _spread(z: Floats, by_passing: Floats, finite: Bools) -> Floats:

@@ -59,14 +59,15 @@ def with_significant(task, rates, p_adjusted):
 @pytest.mark.parametrize(("p", "said_so"), [(0.2, True), (0.01, False)])
 def test_chance_is_no_explanation_where_a_variant_differs_significantly(p, said_so):
     made = [with_significant("t", falling(0.9, 0.9, 0.9), p)]
-    suite = replace(make_suite(made), pass_at_1=0.9, verdict="inconclusive", p_adjusted=0.4)
+    suite = replace(make_suite(made), verdict="inconclusive", p_adjusted=0.4)
+    suite = with_estimates(suite, pass_at_1=0.9)
     [verdict] = verdicts_in_words(make_record((suite, made)))
     assert ("chance could explain" in verdict.text) == said_so
 
 
 def test_a_stable_total_does_not_hide_a_variant_that_differs():
     made = [with_significant("t", flat(1.0), 0.001)]
-    suite = replace(make_suite(made), pass_at_1=1.0, verdict="pass")
+    suite = with_estimates(replace(make_suite(made), verdict="pass"), pass_at_1=1.0)
     [verdict] = verdicts_in_words(make_record((suite, made)))
     assert "chance does not explain the pass rate of 1 variant." in verdict.text
 
