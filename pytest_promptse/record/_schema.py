@@ -28,8 +28,8 @@ Figure = Literal["pass_at_1", "auc_e", "excess"]
 class LightRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The figures of the suite by PromptSELight.
 
-    ``auc_e_null`` is the AUC-E that sampling alone would give, and ``excess`` is that minus
-    ``auc_e``.
+    ``auc_e_null`` is the noise ceiling: the expected AUC-E of a stable model that solves the
+    originals as often. ``excess`` is the sensitivity above that of sampling noise.
     """
 
     elasticity: Curve

@@ -210,18 +210,18 @@ def _figure(planned: PlannedGate, score: SuiteScore) -> _Figure:
             sensitivity=_least_sensitivity(least, score, planned.distances),
         )
     [distance] = planned.distances
-    ci95, null = score.elasticity_ci95[distance], score.elasticity_null[distance]
+    ci95, value = score.elasticity_ci95[distance], score.elasticity[distance]
+    excess = score.elasticity_excess[distance]
+    # The noise floor varies far less than the elasticity and has no interval.
+    least = None
+    if ci95 is not None and value is not None and excess is not None:
+        least = value + excess - ci95[1]
     return _Figure(
         metric,
-        Estimate(
-            value=score.elasticity[distance], ci95=ci95, exact=score.elasticity_exact[distance]
-        ),
-        null=null,
-        excess=score.elasticity_excess[distance],
-        # The noise ceiling varies far less than the elasticity and has no interval.
-        sensitivity=_least_sensitivity(
-            null - ci95[1] if ci95 and null is not None else None, score, planned.distances
-        ),
+        Estimate(value=value, ci95=ci95, exact=score.elasticity_exact[distance]),
+        null=score.elasticity_null[distance],
+        excess=excess,
+        sensitivity=_least_sensitivity(least, score, planned.distances),
     )
 
 

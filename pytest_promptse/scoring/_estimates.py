@@ -262,8 +262,9 @@ def variant_light_excess(score: TaskScore, d: float) -> Floats:
     The excess is the elasticity expected without any effect minus that of the variant. The result
     has shape (n variants at distance `d`,); it is NaN without an expected value.
     """
-    null = score.light.elasticity_null[d]
-    return (math.nan if null is None else null) - variant_light_elasticity(score, d)
+    by_variant = variant_light_elasticity(score, d)
+    excess = score.light.elasticity_excess[d]
+    return np.asarray((math.nan if excess is None else excess) + by_variant.mean() - by_variant)
 
 
 def _variant_drop(score: TaskScore, d: float) -> Floats:
@@ -285,8 +286,13 @@ def noisiest(tasks: Sequence[Figures]) -> float:
     Excess sensitivity is at least minus this value, since it subtracts at most the expected
     difference. Tasks outside the suite are assumed to be no noisier than the noisiest task in it.
     """
-    nulls = [e for task in tasks for e in task.elasticity_null.values() if e is not None]
-    return 1.0 - min(nulls, default=1.0)
+    floors = [
+        1.0 - e - excess
+        for task in tasks
+        for d, excess in task.elasticity_excess.items()
+        if excess is not None and (e := task.elasticity[d]) is not None
+    ]
+    return max(floors, default=0.0)
 
 
 def suite_estimates(

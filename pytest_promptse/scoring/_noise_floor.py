@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import betaln
+from scipy.special import betaln, xlog1py, xlogy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,6 +59,60 @@ def null_gap(m_p: int, m_v: int, passed: int) -> float:
     """
     gaps, probabilities = _null(m_p, m_v, passed)
     return float(gaps @ probabilities)
+
+
+@lru_cache(maxsize=65536)
+def stable_gap(m_p: int, m_v: int, passed: int) -> float:
+    """Return the expected absolute difference of two pass rates of a stable model.
+
+    The true rate of both is that of an observed original, so the result is 0 for an original that
+    always or never passes. `null_gap` uses the passes of the variant as well, which a model that is
+    not stable lacks.
+
+    Parameters
+    ----------
+    m_p, m_v
+        Numbers of samples of the two prompts, each >= 1.
+    passed
+        Number of the original's `m_p` samples that passed.
+    """
+    rate = passed / m_p
+    rates_p, rates_v = np.arange(m_p + 1) / m_p, np.arange(m_v + 1) / m_v
+    gaps = np.abs(rates_p[:, None] - rates_v)
+    return float(_binomial(m_p, rate) @ gaps @ _binomial(m_v, rate))
+
+
+def _binomial(m: int, rate: float) -> Floats:
+    k = np.arange(m + 1)
+    logs = xlogy(k, rate) + xlog1py(m - k, -rate) - betaln(k + 1, m - k + 1)
+    probabilities = np.exp(logs - logs.max())
+    return np.asarray(probabilities / probabilities.sum())
+
+
+def stable_softexec_gaps(
+    z: Floats, passed: Bools, sizes: Sequence[int], draws: int, rng: np.random.Generator
+) -> dict[int, float]:
+    """Return the expected absolute SoftExec differences of a stable model, by size of the variant.
+
+    Both prompts draw from the samples of an observed original, as `stable_gap` does.
+
+    Parameters
+    ----------
+    z, passed
+        Shape (m_p,): log-weights and verdicts of the original.
+    sizes
+        Numbers of samples of its variants.
+    draws
+        Number of random draws behind each difference.
+    rng
+        The source of the draws.
+    """
+    gaps = {}
+    for m_v in sorted(set(sizes)):
+        chosen = rng.integers(z.size, size=(draws, z.size + m_v))
+        scores = grouped_softexec(z[chosen], passed[chosen], np.array([z.size, m_v]))
+        gaps[m_v] = float(np.abs(scores[:, 0] - scores[:, 1]).mean())
+    return gaps
 
 
 def gap_p_value(m_p: int, passed_p: int, m_v: int, passed_v: int) -> float:

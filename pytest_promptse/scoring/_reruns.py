@@ -159,11 +159,12 @@ class RerunIntervals:
                 intervals[d] = shifted_interval(value, values, looks=self.looks)
         area: Interval | None = None
         excess: Interval | None = None
-        if figures.auc_e is not None and figures.auc_e_null is not None:
+        if figures.auc_e is not None and figures.excess is not None:
             curves = np.stack([draws[d] for d in self.distances], axis=1)
             area = shifted_interval(figures.auc_e, auc_e(curves, self.distances), looks=self.looks)
-            # The noise ceiling varies far less than the elasticity and is not resampled.
-            excess = (figures.auc_e_null - area[1], figures.auc_e_null - area[0])
+            # The noise floor varies far less than the elasticity and is not resampled.
+            expected = figures.auc_e + figures.excess
+            excess = (expected - area[1], expected - area[0])
         return replace(
             figures,
             elasticity_ci95=intervals,

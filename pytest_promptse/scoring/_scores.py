@@ -61,9 +61,11 @@ class VariantScore(PromptScore):
 class Figures:
     """Elasticity of a task or suite, by distance and as the area under the curve.
 
-    Every elasticity has three companions. ``null``, the noise ceiling, is the elasticity that
-    sampling noise alone would leave. ``excess`` is null - elasticity, with expectation 0 if
-    variants have no effect. The p-value is from a permutation test of the hypothesis that all
+    Every elasticity has three companions. ``null``, the noise ceiling, is the expected elasticity
+    of a stable model whose pass rates are those of the originals. ``excess`` is what the
+    differences exceed those of a stable model by, with expectation 0 if variants have no effect.
+    It uses the passes of original and variant together (see `null_gap`), so it is not ``null`` -
+    elasticity. The p-value is from a permutation test of the hypothesis that all
     prompts do equally well.
     """
 

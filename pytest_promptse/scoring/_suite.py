@@ -40,6 +40,7 @@ from pytest_promptse.scoring._scores import (
     TaskScore,
 )
 from pytest_promptse.scoring._task_score import (
+    Level,
     NullDraws,
     Plan,
     assemble,
@@ -358,21 +359,20 @@ def _figures(
     light: bool,
 ) -> SuiteFigures:
     distances = plan.distances
-    curve: Curve = dict.fromkeys(distances)
-    null: Curve = dict.fromkeys(distances)
-    p: Curve = dict.fromkeys(distances)
-    joint: dict[float, Floats] = {}
-    for d in distances:
-        values = [e for t in tasks if (e := t.elasticity[d]) is not None]
-        if not values:
-            continue
-        curve[d] = float(np.mean(values))
-        null[d] = float(np.mean([e for t in tasks if (e := t.elasticity_null[d]) is not None]))
-        p[d] = p_value(draws.apart.mean(d))
-        joint[d] = draws.joint.mean(d)
+    measured = [d for d in distances if any(t.elasticity[d] is not None for t in tasks)]
+    levels = {
+        d: Level(
+            elasticity=_mean_at(d, [t.elasticity for t in tasks]),
+            null=_mean_at(d, [t.elasticity_null for t in tasks]),
+            excess=_mean_at(d, [t.elasticity_excess for t in tasks]),
+            p_value=p_value(draws.apart.mean(d)),
+        )
+        for d in measured
+    }
+    joint = {d: draws.joint.mean(d) for d in measured}
     variants = [v for s in scores for group in s.variants.values() for v in group]
     tests = [v.p_value for v in variants if v.p_value is not None]
-    figures = assemble(curve, null, p, joint, distances, tests=tests)
+    figures = assemble(levels, joint, distances, tests=tests)
     elasticity = (scores, variant_light_elasticity if light else variant_elasticity)
     excesses = (scores, variant_light_excess if light else variant_excess)
     purpose = "light" if light else ""
@@ -398,6 +398,10 @@ def _figures(
         excess_ci95=excess.ci95,
         excess_exact=excess.exact,
     )
+
+
+def _mean_at(d: float, curves: Sequence[Curve]) -> float:
+    return float(np.mean([value for curve in curves if (value := curve[d]) is not None]))
 
 
 def _no_task_figures(distances: Sequence[float]) -> Figures:

@@ -25,6 +25,8 @@ from pytest_promptse.scoring._noise_floor import (
     pair_gaps,
     pass_rate_draws,
     softexec_draws,
+    stable_gap,
+    stable_softexec_gaps,
 )
 from pytest_promptse.scoring._scores import Curve, Figures, PromptScore, TaskScore, VariantScore
 from pytest_promptse.scoring._softexec import (
@@ -76,6 +78,16 @@ class NullDraws:
 
     apart: Mapping[float, Floats] = field(default_factory=dict)
     joint: Mapping[float, Floats] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Level:
+    """The figures of one distance, as in `Figures`."""
+
+    elasticity: float
+    null: float
+    excess: float
+    p_value: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,6 +248,7 @@ def measure_task(task: TaskSamples, plan: Plan) -> TaskMeasurement:
     original = None
     if task.original is not None:
         original = score_prompt(task.original, plan, f"task {task.task_id!r}, original")
+    z = None if original is None else original.z
     variants = {
         d: [
             score_prompt(samples, plan, f"task {task.task_id!r}, d{d:g} variant {index}")
@@ -263,7 +276,7 @@ def measure_task(task: TaskSamples, plan: Plan) -> TaskMeasurement:
             variants,
             draws,
             plan,
-            partial(_full_level, gaps=gaps, draws=draws),
+            partial(_full_level, gaps=gaps, draws=draws, plan=plan, z=z),
             tests=tests,
         )
     score = TaskScore(
@@ -395,23 +408,22 @@ def _figures(
     variants: dict[float, list[ScoredPrompt]],
     draws: NullDraws,
     plan: Plan,
-    level: Callable[[float, ScoredPrompt, list[ScoredPrompt]], tuple[float, float, float]],
+    level: Callable[[float, ScoredPrompt, list[ScoredPrompt]], Level],
     *,
     tests: Sequence[float],
 ) -> Figures:
-    """Return the figures of a task. `level` computes E, E without any effect and the p-value.
+    """Return the figures of a task. `level` computes those of one distance.
 
     `variants` maps each distance to its variants, `draws` has the shuffled statistics, and `tests`
     the p-values of all variants. A distance without variants, or a task without an original, has
     None in its curves.
     """
-    curve: Curve = dict.fromkeys(plan.distances)
-    null: Curve = dict.fromkeys(plan.distances)
-    p: Curve = dict.fromkeys(plan.distances)
-    for d in plan.distances:
-        if original is not None and variants[d]:
-            curve[d], null[d], p[d] = level(d, original, variants[d])
-    return assemble(curve, null, p, draws.joint, plan.distances, tests=tests)
+    levels = {
+        d: level(d, original, variants[d])
+        for d in plan.distances
+        if original is not None and variants[d]
+    }
+    return assemble(levels, draws.joint, plan.distances, tests=tests)
 
 
 def _full_level(
@@ -421,31 +433,53 @@ def _full_level(
     *,
     gaps: dict[float, list[tuple[float, float]]],
     draws: NullDraws,
-) -> tuple[float, float, float]:
+    plan: Plan,
+    z: Floats | None,
+) -> Level:
     e = float(elasticity(original.score.score, [w.score.score for w in variants]))
-    null = 1.0 - float(np.mean([gap for gap, _ in gaps[d]]))
-    return e, null, p_value(draws.apart[d])
+    noise = float(np.mean([gap for gap, _ in gaps[d]]))
+    if z is None:
+        m_p = len(original.samples)
+        stable = [stable_gap(m_p, len(w.samples), original.passes) for w in variants]
+    else:
+        sizes = [len(w.samples) for w in variants]
+        rng = generator(plan.seed, f"d{d:g}", "stable")
+        by_size = stable_softexec_gaps(z, original.samples.passed, sizes, plan.permutations, rng)
+        stable = [by_size[m_v] for m_v in sizes]
+    return Level(
+        elasticity=e,
+        null=1.0 - float(np.mean(stable)),
+        excess=1.0 - noise - e,
+        p_value=p_value(draws.apart[d]),
+    )
 
 
 def _light_level(
     d: float, original: ScoredPrompt, variants: list[ScoredPrompt], *, draws: NullDraws
-) -> tuple[float, float, float]:
+) -> Level:
     rates = [w.score.pass_rate for w in variants]
     e = float(light_elasticity(original.score.pass_rate, rates))
     sizes = [len(w.samples) for w in variants]
+    m_p, m_v, passes = len(original.samples), sum(sizes), sum(w.passes for w in variants)
     if len(set(sizes)) == 1:
         # The mean of rates over equal numbers of samples equals the pooled rate.
-        m_p, m_v, passes = len(original.samples), sum(sizes), sum(w.passes for w in variants)
-        null = 1.0 - null_gap(m_p, m_v, original.passes + passes)
-        return e, null, gap_p_value(m_p, original.passes, m_v, passes)
-    null = 1.0 - float(draws.apart[d][1:].mean())
-    return e, null, p_value(draws.apart[d])
+        noise = null_gap(m_p, m_v, original.passes + passes)
+        p = gap_p_value(m_p, original.passes, m_v, passes)
+    else:
+        noise = float(draws.apart[d][1:].mean())
+        p = p_value(draws.apart[d])
+        # As many samples in one prompt have the variance of the mean of these rates.
+        m_v = round(len(sizes) ** 2 / sum(1.0 / m for m in sizes))
+    return Level(
+        elasticity=e,
+        null=1.0 - stable_gap(m_p, m_v, original.passes),
+        excess=1.0 - noise - e,
+        p_value=p,
+    )
 
 
 def assemble(
-    curve: Curve,
-    null: Curve,
-    p: Curve,
+    levels: Mapping[float, Level],
     joint: Mapping[float, Floats],
     distances: Sequence[float],
     *,
@@ -455,8 +489,8 @@ def assemble(
 
     Parameters
     ----------
-    curve, null, p
-        Elasticity, elasticity without any effect, and p-value by distance.
+    levels
+        The figures of each distance that was measured.
     joint
         The measured and the shuffled statistics by distance, as in `NullDraws`.
     distances
@@ -465,8 +499,10 @@ def assemble(
         The p-values of all variants. A shuffled mean over many variants hardly shows that one of
         them breaks, so the p-value of AUC-E combines both (see `combined`).
     """
+    curve: Curve = {d: levels[d].elasticity if d in levels else None for d in distances}
+    null: Curve = {d: levels[d].null if d in levels else None for d in distances}
+    excess: Curve = {d: levels[d].excess if d in levels else None for d in distances}
     value = area(curve, distances)
-    ceiling = area(null, distances)
     probability = None
     if value is not None:
         statistic = area_weights(distances) @ np.stack([joint[d] for d in distances])
@@ -474,27 +510,19 @@ def assemble(
     return Figures(
         elasticity=curve,
         elasticity_null=null,
-        elasticity_excess={d: difference(null[d], curve[d]) for d in distances},
-        elasticity_p_value=p,
+        elasticity_excess=excess,
+        elasticity_p_value={d: levels[d].p_value if d in levels else None for d in distances},
         auc_e=value,
-        auc_e_null=ceiling,
-        excess=difference(ceiling, value),
+        auc_e_null=area(null, distances),
+        excess=area(excess, distances),
         p_value=probability,
     )
 
 
 def area(curve: Curve, distances: Sequence[float]) -> float | None:
-    """Return AUC-E, or None if a distance was not measured.
-
-    `curve` maps each distance to elasticity in [0, 1] or None.
-    """
+    """Return the area under a curve as for AUC-E, or None if a distance was not measured."""
     values = [value for d in distances if (value := curve[d]) is not None]
     return float(auc_e(values, distances)) if len(values) == len(distances) else None
-
-
-def difference(a: float | None, b: float | None) -> float | None:
-    """Return a - b, or None if one of them was not measured."""
-    return None if a is None or b is None else a - b
 
 
 def _causes(

@@ -16,6 +16,8 @@ from pytest_promptse.scoring._noise_floor import (
     pair_gaps,
     pass_rate_draws,
     softexec_draws,
+    stable_gap,
+    stable_softexec_gaps,
 )
 from pytest_promptse.scoring._softexec import softexec, weights
 from pytest_promptse.scoring._task_score import centred
@@ -223,3 +225,24 @@ def test_what_passing_is_worth_is_no_part_of_a_prompts_level():
     many, few = np.array([True, True, True, False]), np.array([True, False, False, False])
     levels = [-5.0 + 2.0 * many, -9.0 + 2.0 * few]
     assert centred(levels, [many, few]) == [pytest.approx(2.0 * many), pytest.approx(2.0 * few)]
+
+
+@law
+@given(st.integers(1, 12), st.integers(1, 12), st.data())
+def test_the_gap_of_a_stable_model_is_that_of_two_binomial_rates(m_p, m_v, data):
+    passed = data.draw(st.integers(0, m_p))
+    rates_p = binom.pmf(range(m_p + 1), m_p, passed / m_p)
+    rates_v = binom.pmf(range(m_v + 1), m_v, passed / m_p)
+    expected = sum(
+        a * b * abs(i / m_p - j / m_v) for i, a in enumerate(rates_p) for j, b in enumerate(rates_v)
+    )
+    assert stable_gap(m_p, m_v, passed) == pytest.approx(expected)
+    assert (stable_gap(m_p, m_v, passed) == 0.0) == (passed in {0, m_p})
+
+
+def test_the_gap_of_a_stable_model_in_softexec_agrees_with_that_of_pass_rates():
+    passed = np.arange(32) < 20
+    [gap] = stable_softexec_gaps(
+        np.zeros(32), passed, [8, 8], 4000, np.random.default_rng(0)
+    ).values()
+    assert gap == pytest.approx(stable_gap(32, 8, 20), rel=0.05)

@@ -75,13 +75,13 @@ def test_the_noise_floor_by_hand():
     score = score_suite(HAND, distances=(0.1, 0.2), mode="promptse", weighting="uniform", **FAST)
     a = score.tasks[0]
     floor = (null_gap(4, 4, 8) + null_gap(4, 4, 6)) / 2
-    assert a.elasticity_null[0.1] == pytest.approx(1 - floor)
+    assert a.elasticity_null == {0.1: 1.0, 0.2: 1.0}
     assert a.elasticity_excess[0.1] == pytest.approx((1 - floor) - 0.75)
     worst = a.variants[0.2][0]
     assert worst.delta == -1.0
     assert worst.excess == pytest.approx(1.0 - null_gap(4, 4, 4))
     assert worst.p_value == pytest.approx(gap_p_value(4, 4, 4, 0))
-    assert a.light.elasticity_null[0.2] == pytest.approx(1 - null_gap(4, 8, 4))
+    assert a.light.elasticity_excess[0.2] == pytest.approx(1 - null_gap(4, 8, 4))
     assert a.light.elasticity_p_value[0.2] == pytest.approx(gap_p_value(4, 4, 8, 0))
 
 
@@ -98,18 +98,33 @@ def test_the_score_is_softexec_of_each_variant(weighting):
 
 
 @pytest.mark.parametrize("mode", ["promptse", "light"])
-def test_excess_is_the_ceiling_minus_the_elasticity_everywhere(mode):
+def test_the_excess_of_a_suite_is_that_of_its_tasks_and_variants(mode):
     score = score_suite(suite(drop=0.3), distances=D, mode=mode, **FAST)
-    for figures in (score, score.light, *score.tasks, *(t.light for t in score.tasks)):
-        assert figures.excess == pytest.approx(figures.auc_e_null - figures.auc_e)
+    for figures in ([score, *score.tasks], [score.light, *(t.light for t in score.tasks)]):
+        whole, *tasks = figures
+        assert whole.excess == pytest.approx(np.mean([task.excess for task in tasks]))
         for d in D:
-            gap = figures.elasticity_null[d] - figures.elasticity[d]
-            assert figures.elasticity_excess[d] == pytest.approx(gap)
+            by_task = [task.elasticity_excess[d] for task in tasks]
+            assert whole.elasticity_excess[d] == pytest.approx(np.mean(by_task))
     if mode == "promptse":
         for task in score.tasks:
             for d in D:
-                mean = np.mean([v.excess for v in task.variants[d]])
-                assert mean == pytest.approx(task.elasticity_excess[d])
+                by_variant = np.mean([v.excess for v in task.variants[d]])
+                assert task.elasticity_excess[d] == pytest.approx(by_variant)
+
+
+@pytest.mark.parametrize(("mode", "weighting"), [("promptse", "sum"), ("light", "sum")])
+def test_the_ceiling_is_that_of_a_stable_model_and_does_not_depend_on_the_variants(mode, weighting):
+    options = {"distances": D, "mode": mode, "weighting": weighting, **FAST}
+    tasks, rng = suite(), np.random.default_rng(1)
+    other = [
+        TaskSamples(task.task_id, task.original, {d: [drawn(rng, 0.2, 8)] * 3 for d in D})
+        for task in tasks
+    ]
+    same, broken = score_suite(tasks, **options), score_suite(other, **options)
+    assert same.auc_e_null == broken.auc_e_null < 1.0
+    solved = [TaskSamples("t", drawn(rng, 1.0, 32), {d: [drawn(rng, 0.0, 8)] * 3 for d in D})]
+    assert score_suite(solved, **options).auc_e_null == 1.0
 
 
 def test_the_same_input_gives_the_same_output_whatever_the_order_of_tasks():
@@ -198,7 +213,7 @@ def test_without_a_solved_original_there_is_nothing_to_lose(mode, rate):
 def test_one_sample_of_one_variant_of_one_task_is_scored():
     task = TaskSamples("t", passes(1, 1), {0.3: [passes(0, 1)]})
     score = score_suite([task], distances=(0.3,), mode="light", **FAST)
-    assert (score.auc_e, score.auc_e_null, score.excess) == (0.0, 0.0, 0.0)
+    assert (score.auc_e, score.auc_e_null, score.excess) == (0.0, 1.0, 0.0)
     assert score.p_value == 1.0
 
 
@@ -207,7 +222,8 @@ def test_a_single_task_gets_its_interval_from_its_samples():
     score = score_suite([task], distances=D, mode="promptse", weighting="uniform")
     low, high = score.ci95
     assert low < score.auc_e < high
-    assert score.excess_ci95 == pytest.approx((score.auc_e_null - high, score.auc_e_null - low))
+    expected = score.auc_e + score.excess
+    assert score.excess_ci95 == pytest.approx((expected - high, expected - low))
     assert score.light.ci95 is not None
     assert score.elasticity_ci95[0.3] is not None
     assert score.estimates["pass_at_1"].ci95[0] < 28 / 32 < score.estimates["pass_at_1"].ci95[1]
