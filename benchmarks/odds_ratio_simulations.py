@@ -23,18 +23,23 @@ if TYPE_CHECKING:
 _EFFECT, _LEVEL, _DIFFICULTY, _VARIANT = -0.4, 1.5, 1.5, 0.4
 
 
-def _catastrophic(n: int, rng: np.random.Generator) -> Floats:
-    return np.where(rng.random(n) < 0.05, -5.7, 0.3)  # noqa: PLR2004 - a share
+def _catastrophic(ease: Floats, rng: np.random.Generator) -> Floats:
+    return np.where(rng.random(ease.size) < 0.05, -5.7, 0.3)  # noqa: PLR2004 - a share
 
 
-# Distributions of the tasks' differences from the mean effect. Each has mean 0.
-SENSITIVITIES: dict[str, Callable[[int, np.random.Generator], Floats]] = {
-    "all alike": lambda n, _: np.zeros(n),
-    "normal, sd 0.7": lambda n, rng: 0.7 * rng.normal(size=n),
-    "Student with 3 degrees": lambda n, rng: 0.5 * rng.standard_t(3, n),
-    "two groups at ±1": lambda n, rng: rng.choice((-1.0, 1.0), n),
-    "skewed, exponential": lambda n, rng: 0.8 * (1.0 - rng.standard_exponential(n)),
+# Distributions of the tasks' differences from the mean effect, given the standard normal ease of
+# each task. Each has mean 0.
+SENSITIVITIES: dict[str, Callable[[Floats, np.random.Generator], Floats]] = {
+    "all alike": lambda ease, _: np.zeros(ease.size),
+    "normal, sd 0.7": lambda ease, rng: 0.7 * rng.normal(size=ease.size),
+    "Student with 3 degrees": lambda ease, rng: 0.5 * rng.standard_t(3, ease.size),
+    "two groups at ±1": lambda ease, rng: rng.choice((-1.0, 1.0), ease.size),
+    "skewed, exponential": lambda ease, rng: 0.8 * (1.0 - rng.standard_exponential(ease.size)),
     "5 % lose 6 logits": _catastrophic,
+    "the harder, the more, r = 0.7": lambda ease, rng: (
+        0.7 * (0.7 * ease + 0.714 * rng.normal(size=ease.size))
+    ),
+    "the harder half loses 1.6": lambda ease, _: np.where(ease < 0.0, -0.8, 0.8),
 }
 
 
@@ -55,8 +60,9 @@ class OddsRatioMisses:
 def _counts(name: str, n: int, plan: Sampling, rng: np.random.Generator) -> tuple[Ints, Ints]:
     """Return passes and samples of the prompts of n tasks, each of shape (n, 1 + J)."""
     n_variants = len(DISTANCES) * plan.variants
-    base = _LEVEL + _DIFFICULTY * rng.normal(size=n)
-    shift = _EFFECT + SENSITIVITIES[name](n, rng)
+    ease = rng.normal(size=n)
+    base = _LEVEL + _DIFFICULTY * ease
+    shift = _EFFECT + SENSITIVITIES[name](ease, rng)
     own = _VARIANT * rng.normal(size=(n, n_variants))
     rates = expit(np.column_stack([base, (base + shift)[:, None] + own]))
     sizes = np.array([plan.original_samples] + [plan.samples] * n_variants)

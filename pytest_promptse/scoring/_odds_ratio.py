@@ -4,9 +4,10 @@ Sample i of prompt j of task t passes with a probability whose logit is
 
 .. math:: \alpha + u_t + [j \text{ is a variant}] (\beta + s_t + e_{k(t,j)} + w_{tj})
 
-The effects are independent and normal with mean 0. They are the task's difficulty u, its
-sensitivity to variants s, the variant w, and the emotion e, which is crossed with tasks. The odds
-ratio is :math:`\exp \beta`. Without s, the interval would treat all tasks as equally sensitive and
+The effects are normal with mean 0. They are the task's difficulty u, its sensitivity to variants s,
+the variant w, and the emotion e, which is crossed with tasks. u and s are correlated: variants often
+harm hard tasks most, and a model without the correlation then takes a loss in hard tasks, which fail
+anyway, for a loss in all. The other effects are independent. The odds ratio is :math:`\exp \beta`. Without s, the interval would treat all tasks as equally sensitive and
 be too narrow (Barr, Levy, Scheepers and Tily, Journal of Memory and Language 68, 2013). The emotion
 is only part of the model for intervals that also cover other emotions.
 
@@ -204,9 +205,9 @@ def fit(counts: Counts) -> MixedModel:
     For a single task all variances are 0: the odds of its variants are pooled. With more than 500
     tasks, the variances are those of 500 evenly spaced ones.
     """
-    spreads = np.zeros(4)
+    spreads = np.zeros(5)
     if len(counts.passes) > 1:
-        free = 4 if counts.n_emotions else 3
+        free = 5 if counts.n_emotions else 4
         spreads[:free] = _variances(_thinned(counts), free)
     effects = _at_zero(counts)
     _, covariance = _laplace(counts, spreads, effects)
@@ -214,33 +215,36 @@ def fit(counts: Counts) -> MixedModel:
         log_odds_ratio=float(effects.fixed[1]),
         error=math.sqrt(float(covariance[1, 1])),
         task=float(spreads[0]),
-        sensitivity=float(spreads[1]),
-        variant=float(spreads[2]),
-        emotion=float(spreads[3]),
+        sensitivity=math.hypot(spreads[1], spreads[2]),
+        variant=float(spreads[3]),
+        emotion=float(spreads[4]),
     )
 
 
 def _variances(counts: Counts, free: int) -> Floats:
-    """Return the first `free` standard deviations of u, s, w and e. The others are 0.
+    """Return the first `free` of the spreads of `_laplace`. The others are 0.
 
     The maximum of the marginal likelihood (Laplace approximation) is found by the Nelder-Mead
-    method. The result has shape (4,), on the scale of log odds.
+    method.
     """
     effects = _at_zero(counts)
 
     def objective(chosen: Floats) -> float:
-        spreads = np.zeros(4)
+        spreads = np.zeros(5)
         spreads[:free] = chosen
         return _laplace(counts, spreads, effects)[0]
 
     start = np.full(free, _START)
+    start[1] = 0.0
+    lowest = np.zeros(free)
+    lowest[1] = -_LARGEST
     from scipy.optimize import minimize  # noqa: PLC0415 - takes its time
 
     found = minimize(
         objective,
         start,
         method="Nelder-Mead",
-        bounds=[(0.0, _LARGEST)] * free,
+        bounds=[(low, _LARGEST) for low in lowest],
         options={
             "initial_simplex": np.vstack([start, start + _START * np.eye(free)]),
             "xatol": _EXACT,
@@ -248,7 +252,7 @@ def _variances(counts: Counts, free: int) -> Floats:
             "maxfev": 400,
         },
     )
-    return np.where(found.x < _EXACT, 0.0, found.x)
+    return np.where(np.abs(found.x) < _EXACT, 0.0, found.x)
 
 
 def _thinned(counts: Counts) -> Counts:
@@ -276,8 +280,9 @@ def _laplace(counts: Counts, spreads: Floats, effects: _Effects) -> tuple[float,
     """Move `effects`, in place, to the mode of the posterior for given `spreads`.
 
     Return Laplace's approximation of -2 log marginal likelihood, up to a constant, and the
-    covariance of ``effects.fixed``. `spreads`, shape (4,), are the standard deviations of task u,
-    sensitivity s, variant w and emotion e, in logits.
+    covariance of ``effects.fixed``. `spreads`, shape (5,), in logits, are the standard deviation of
+    task u, the change of sensitivity s per standard deviation of u, the standard deviation of the
+    rest of s, and those of variant w and emotion e.
     """
     height = _log_posterior(counts, spreads, effects)
     for _ in range(_STEPS):
@@ -301,9 +306,10 @@ def _laplace(counts: Counts, spreads: Floats, effects: _Effects) -> tuple[float,
 
 
 def _logits(counts: Counts, spreads: Floats, effects: _Effects) -> Floats:
-    task, sensitivity, variant, emotion = spreads
+    task, follows, sensitivity, variant, emotion = spreads
     base = effects.fixed[0] + task * effects.task[:, 0]
-    shift = effects.fixed[1] + sensitivity * effects.task[:, 1:] + variant * effects.variant
+    by_task = effects.task @ np.array([follows, sensitivity])
+    shift = effects.fixed[1] + by_task[:, None] + variant * effects.variant
     if counts.n_emotions:
         shift = shift + emotion * effects.fixed[2:][counts.emotions]
     return np.concatenate([base[:, None], base[:, None] + shift], axis=1)
@@ -325,13 +331,13 @@ def _newton_step(
     The Hessian has the shape of an arrow: variants within tasks within fixed effects and emotions.
     Variants are eliminated first, then the two effects of each task.
 
-    `spreads`, shape (4,), are the standard deviations of task u, sensitivity s, variant w and
-    emotion e, in logits.
+    `spreads` are those of `_laplace`.
     """
     rate = expit(_logits(counts, spreads, effects))
     residual = counts.passes - counts.samples * rate
     curvature = counts.samples * rate * (1.0 - rate)
-    task, sensitivity, variant, emotion = spreads
+    task, follows, sensitivity, variant, emotion = spreads
+    both = task + follows
 
     inner = 1.0 + variant**2 * curvature[:, 1:]
     slope = variant * residual[:, 1:] - effects.variant
@@ -360,14 +366,14 @@ def _newton_step(
     pull_on -= precision * effects.fixed
 
     local = np.empty((len(weight), 2, 2))
-    local[:, 0, 0] = 1.0 + task**2 * (first + weights)
-    local[:, 0, 1] = local[:, 1, 0] = task * sensitivity * weights
+    local[:, 0, 0] = 1.0 + task**2 * first + both**2 * weights
+    local[:, 0, 1] = local[:, 1, 0] = both * sensitivity * weights
     local[:, 1, 1] = 1.0 + sensitivity**2 * weights
-    cross = np.stack([task * by_effect, sensitivity * by_effect], axis=1)
+    cross = np.stack([both * by_effect, sensitivity * by_effect], axis=1)
     cross[:, 0, 0] += task * first
     own = np.stack(
         [
-            task * (residual[:, 0] + pull.sum(axis=1)) - effects.task[:, 0],
+            task * residual[:, 0] + both * pull.sum(axis=1) - effects.task[:, 0],
             sensitivity * pull.sum(axis=1) - effects.task[:, 1],
         ],
         axis=1,
@@ -377,7 +383,7 @@ def _newton_step(
     covariance = np.linalg.inv(schur)
     fixed = covariance @ (pull_on - np.einsum("nif,ni->f", cross, solved[:, :, -1]))
     in_task = solved[:, :, -1] - solved[:, :, :-1] @ fixed
-    shift = fixed[0] + fixed[1] + (task * in_task[:, 0] + sensitivity * in_task[:, 1])[:, None]
+    shift = fixed[0] + fixed[1] + (in_task @ np.array([both, sensitivity]))[:, None]
     if counts.n_emotions:
         shift = shift + emotion * fixed[2:][counts.emotions]
     in_variant = (slope - variant * curvature[:, 1:] * shift) / inner
