@@ -39,7 +39,7 @@ SENSITIVITIES: dict[str, Callable[[Floats, np.random.Generator], Floats]] = {
     "the harder, the more, r = 0.7": lambda ease, rng: (
         0.7 * (0.7 * ease + 0.714 * rng.normal(size=ease.size))
     ),
-    "the harder half loses 1.6": lambda ease, _: np.where(ease < 0.0, -0.8, 0.8),
+    "only the harder half loses": lambda ease, _: np.where(ease < 0.0, _EFFECT, -_EFFECT),
 }
 
 

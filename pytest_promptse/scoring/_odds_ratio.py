@@ -4,12 +4,14 @@ Sample i of prompt j of task t passes with a probability whose logit is
 
 .. math:: \alpha + u_t + [j \text{ is a variant}] (\beta + s_t + e_{k(t,j)} + w_{tj})
 
-The effects are normal with mean 0. They are the task's difficulty u, its sensitivity to variants s,
-the variant w, and the emotion e, which is crossed with tasks. u and s are correlated: variants often
-harm hard tasks most, and a model without the correlation then takes a loss in hard tasks, which fail
-anyway, for a loss in all. The other effects are independent. The odds ratio is :math:`\exp \beta`. Without s, the interval would treat all tasks as equally sensitive and
-be too narrow (Barr, Levy, Scheepers and Tily, Journal of Memory and Language 68, 2013). The emotion
-is only part of the model for intervals that also cover other emotions.
+The effects are normal with mean 0. They are the task's difficulty u, its sensitivity to variants
+s, the variant w, and the emotion e, which is crossed with tasks. The odds ratio is
+:math:`\exp \beta`. Without s, the interval would treat all tasks as equally sensitive and be too
+narrow (Barr, Levy, Scheepers and Tily, Journal of Memory and Language 68, 2013). The emotion is
+only part of the model for intervals that also cover other emotions.
+
+u and s are correlated, since variants often harm hard tasks most. Without the correlation, the
+model takes a loss in tasks that fail anyway for a loss in all. The other effects are independent.
 
 The variances maximise Laplace's approximation of the likelihood with alpha and beta integrated out
 (Breslow and Clayton, JASA 88, 1993). Integrating out the fixed effects corresponds to REML in
