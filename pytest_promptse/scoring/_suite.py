@@ -40,7 +40,7 @@ from pytest_promptse.scoring._scores import (
     TaskScore,
 )
 from pytest_promptse.scoring._task_score import (
-    Level,
+    LevelFigures,
     NullDraws,
     Plan,
     assemble,
@@ -361,7 +361,7 @@ def _figures(
     distances = plan.distances
     measured = [d for d in distances if any(t.elasticity[d] is not None for t in tasks)]
     levels = {
-        d: Level(
+        d: LevelFigures(
             elasticity=_mean_at(d, [t.elasticity for t in tasks]),
             null=_mean_at(d, [t.elasticity_null for t in tasks]),
             excess=_mean_at(d, [t.elasticity_excess for t in tasks]),

@@ -81,7 +81,7 @@ class NullDraws:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Level:
+class LevelFigures:
     """The figures of one distance, as in `Figures`."""
 
     elasticity: float
@@ -408,7 +408,7 @@ def _figures(
     variants: dict[float, list[ScoredPrompt]],
     draws: NullDraws,
     plan: Plan,
-    level: Callable[[float, ScoredPrompt, list[ScoredPrompt]], Level],
+    level: Callable[[float, ScoredPrompt, list[ScoredPrompt]], LevelFigures],
     *,
     tests: Sequence[float],
 ) -> Figures:
@@ -435,7 +435,7 @@ def _full_level(
     draws: NullDraws,
     plan: Plan,
     z: Floats | None,
-) -> Level:
+) -> LevelFigures:
     e = float(elasticity(original.score.score, [w.score.score for w in variants]))
     noise = float(np.mean([gap for gap, _ in gaps[d]]))
     if z is None:
@@ -446,7 +446,7 @@ def _full_level(
         rng = generator(plan.seed, f"d{d:g}", "stable")
         by_size = stable_softexec_gaps(z, original.samples.passed, sizes, plan.permutations, rng)
         stable = [by_size[m_v] for m_v in sizes]
-    return Level(
+    return LevelFigures(
         elasticity=e,
         null=1.0 - float(np.mean(stable)),
         excess=1.0 - noise - e,
@@ -456,7 +456,7 @@ def _full_level(
 
 def _light_level(
     d: float, original: ScoredPrompt, variants: list[ScoredPrompt], *, draws: NullDraws
-) -> Level:
+) -> LevelFigures:
     rates = [w.score.pass_rate for w in variants]
     e = float(light_elasticity(original.score.pass_rate, rates))
     sizes = [len(w.samples) for w in variants]
@@ -470,7 +470,7 @@ def _light_level(
         p = p_value(draws.apart[d])
         # As many samples in one prompt have the variance of the mean of these rates.
         m_v = round(len(sizes) ** 2 / sum(1.0 / m for m in sizes))
-    return Level(
+    return LevelFigures(
         elasticity=e,
         null=1.0 - stable_gap(m_p, m_v, original.passes),
         excess=1.0 - noise - e,
@@ -479,7 +479,7 @@ def _light_level(
 
 
 def assemble(
-    levels: Mapping[float, Level],
+    levels: Mapping[float, LevelFigures],
     joint: Mapping[float, Floats],
     distances: Sequence[float],
     *,
