@@ -1,4 +1,4 @@
-"""Hooks with which other packages add backends, rewriters, metrics and reports.
+"""Hooks with which other packages add backends, rewriters, metrics, reports and instruments.
 
 Implement a hook in a pytest plugin or a ``conftest.py``. The plugin calls all implementations
 before it looks at its own backends, rewriters and reports. The first result that is not None is
@@ -16,18 +16,24 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_promptse.config import Metric
+    from pytest_promptse.instruments import Instrument
     from pytest_promptse.models import Backend, ModelOptions
     from pytest_promptse.record._schema import Record
     from pytest_promptse.variants import Rewriter
 
 __all__ = [
+    "INSTRUMENTS",
     "pytest_promptse_backend",
     "pytest_promptse_candidates",
+    "pytest_promptse_instruments",
     "pytest_promptse_metrics",
     "pytest_promptse_names",
     "pytest_promptse_report",
     "pytest_promptse_rewriter",
 ]
+
+INSTRUMENTS = "pytest_promptse.instruments"
+"""The group of entry points of modules that implement `pytest_promptse_instruments`."""
 
 
 @pytest.hookspec(firstresult=True)
@@ -102,6 +108,20 @@ def pytest_promptse_metrics() -> Sequence[Metric]:  # type: ignore[empty-body]
     Returns
     -------
     The metrics.
+    """
+
+
+@pytest.hookspec
+def pytest_promptse_instruments() -> Sequence[Instrument]:  # type: ignore[empty-body]
+    """Return instruments, such as questionnaires.
+
+    A package names the module with this hook in the group ``pytest_promptse.instruments`` of its
+    entry points. It is loaded by the first file ``*.NAME.yaml`` that pytest collects, and by the
+    ``promptse`` command. Its module should be quick to import.
+
+    Returns
+    -------
+    The instruments of this plugin.
     """
 
 

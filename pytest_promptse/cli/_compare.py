@@ -64,7 +64,7 @@ def _compare(chosen: argparse.Namespace) -> int:
     sizes = _pairs(chosen.size, "--size", _billions)
 
     from pytest_promptse.compare import _page  # noqa: PLC0415 - `--help` is quick
-    from pytest_promptse.compare._psychometrics import psychometric_sections  # noqa: PLC0415
+    from pytest_promptse.compare._instruments import instrument_sections  # noqa: PLC0415
     from pytest_promptse.compare._sections import sections_of  # noqa: PLC0415
     from pytest_promptse.compare._study import study_of  # noqa: PLC0415
     from pytest_promptse.reports._table_files import write_tables  # noqa: PLC0415
@@ -74,10 +74,10 @@ def _compare(chosen: argparse.Namespace) -> int:
         _page.check_installed()
     runs = _runs(chosen.records)
     # Without stability suites, the records have no common tasks to compare.
-    alone = () if any(run.record.suites for run in runs) else psychometric_sections(runs)
+    alone = () if any(run.record.suites for run in runs) else instrument_sections(runs)
     study = None if alone else study_of(runs, families=families, sizes=sizes)
     sections = list(alone) if study is None else sections_of(study)
-    title = "Psychometric suites" if study is None else study.title
+    title = ", ".join(section.title for section in sections) if study is None else study.title
     text = render_sections(
         sections,
         title=title,

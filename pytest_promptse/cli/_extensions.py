@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pytest
 
     from pytest_promptse.config._metrics import Metric
+    from pytest_promptse.instruments import Instrument
     from pytest_promptse.models._base import Backend
     from pytest_promptse.tasks._task import Task
     from pytest_promptse.variants._generate import Rewriter
@@ -45,6 +46,14 @@ class _Plugins(pluggy.PluginManager):
         if not name.startswith(_PREFIX) or not callable(getattr(plugin, name, None)):
             return None
         return super().parse_hookimpl_opts(plugin, name) or _PLAIN
+
+
+def installed_instruments() -> list[Instrument]:
+    """Return the instruments of installed packages. Only their modules are imported."""
+    plugins = _Plugins("pytest")
+    plugins.add_hookspecs(hookspecs)
+    plugins.load_setuptools_entrypoints(hookspecs.INSTRUMENTS)
+    return [one for some in plugins.hook.pytest_promptse_instruments() for one in some]
 
 
 @cache

@@ -13,8 +13,6 @@ from pytest_promptse import __version__
 from pytest_promptse.cli import (
     _batch,
     _compare,
-    _csi,
-    _emotionbench,
     _harden,
     _history,
     _init,
@@ -28,6 +26,7 @@ from pytest_promptse.cli import (
     _variants,
     _view,
 )
+from pytest_promptse.cli._extensions import installed_instruments
 from pytest_promptse.errors import PromptseError
 from pytest_promptse.record._schema import json_schema
 
@@ -59,8 +58,8 @@ def make_parser() -> argparse.ArgumentParser:
     _compare.add_parser(commands)
     _harden.add_parser(commands)
     _history.add_parser(commands)
-    _csi.add_parser(commands)
-    _emotionbench.add_parser(commands)
+    for instrument in installed_instruments():
+        instrument.add_commands(commands)
     schema = commands.add_parser("schema", help="print the JSON Schema of the result record")
     schema.set_defaults(func=_schema)
     return parser

@@ -464,6 +464,6 @@ _SECTIONS = (leaderboard, quadrants, against_first, performance, distance, light
 def sections_of(study: Study) -> list[Section]:
     """Return all sections of a study. A section without a result names what is missing."""
     controls = [length_control(study)]
-    found = [*(make(study) for make in _SECTIONS), *study.psychometrics]
+    found = [*(make(study) for make in _SECTIONS), *study.instruments]
     # Few runs have a length control, so its absence is not reported.
     return [*found, *(section for section in controls if filled(section.tables))]

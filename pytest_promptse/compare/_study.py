@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from pytest_promptse.compare._common_subset import common_subset_of
 from pytest_promptse.compare._emotion import emotion_analysis
 from pytest_promptse.compare._entry import entries_of
+from pytest_promptse.compare._instruments import instrument_sections
 from pytest_promptse.compare._leaderboard import changes_of, leaderboard_of
-from pytest_promptse.compare._psychometrics import psychometric_sections
 from pytest_promptse.compare._questions import moderation, screening, trade_off
 from pytest_promptse.errors import RecordError
 
@@ -39,7 +39,7 @@ class Study:
     moderation: Moderation
     screening: Screening
     emotions: EmotionAnalysis
-    psychometrics: tuple[Section, ...] = ()
+    instruments: tuple[Section, ...] = ()
 
     @property
     def title(self) -> str:
@@ -85,5 +85,5 @@ def study_of(
         moderation=moderation(subset, leaderboard),
         screening=screening(subset, leaderboard),
         emotions=emotion_analysis(subset, leaderboard),
-        psychometrics=psychometric_sections(runs),
+        instruments=instrument_sections(runs),
     )

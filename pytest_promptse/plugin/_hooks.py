@@ -23,7 +23,7 @@ from pytest_promptse.errors import (
     VariantError,
 )
 from pytest_promptse.plugin._fixtures import candidate, program, task
-from pytest_promptse.plugin._invocation import BAD_MARKS, given_settings, names_of
+from pytest_promptse.plugin._invocation import BAD_MARKS, given_settings, instrument_of, names_of
 from pytest_promptse.plugin._pytest_private import ini_names
 
 if TYPE_CHECKING:
@@ -41,11 +41,6 @@ __all__ = ["candidate", "program", "task"]
 
 _T = TypeVar("_T")
 _REPORTS = ("json", "html", "md", "github", "csv", "latex")
-_PSYCHOMETRIC_SUFFIXES = tuple(
-    f".{kind}.{ending}"
-    for kind in ("csi", "emotionbench", "manipulation")
-    for ending in ("yaml", "yml")
-)
 _VLLM_LIBRARIES = ("torch", "vllm", "transformers", "huggingface_hub", "tokenizers")
 _MARK = (
     "promptse(prompt_or_tasks, *, entry_point=None, reference=None, **settings): send a model the "
@@ -152,11 +147,12 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
         from pytest_promptse.plugin._collection import SuiteFileCollector
 
         return SuiteFileCollector.from_parent(parent, path=file_path)
-    if file_path.name.endswith(_PSYCHOMETRIC_SUFFIXES):
-        from pytest_promptse.plugin._psychometrics import PsychometricFile
+    instrument = instrument_of(parent.config, file_path)
+    if instrument is None:
+        return None
+    from pytest_promptse.plugin._instruments import InstrumentFile
 
-        return PsychometricFile.from_parent(parent, path=file_path)
-    return None
+    return InstrumentFile.from_parent(parent, path=file_path, instrument=instrument)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -7,6 +7,7 @@ the functions that need it.
 from __future__ import annotations
 
 import os
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +15,7 @@ import pytest
 
 from pytest_promptse._redaction import redact_argument
 from pytest_promptse.config._options import OPTIONS
+from pytest_promptse.hookspecs import INSTRUMENTS
 from pytest_promptse.plugin._pytest_private import ini_value
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.config._options import Option
     from pytest_promptse.config._settings import Settings
+    from pytest_promptse.instruments._measurement import Instrument
     from pytest_promptse.record._schema import InvocationRecord
 
 BAD_MARKS: pytest.StashKey[dict[str, str]] = pytest.StashKey()
@@ -29,6 +32,8 @@ BAD_MARKS: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 REFUSAL = "promptse_refusal"
 """Key in an xdist worker's output for the reason why the run cannot start."""
 
+# The name of an instrument in the name of its file.
+_INSTRUMENT = re.compile(r"\.([^.]+)\.ya?ml$")
 _RUN_ID: pytest.StashKey[str] = pytest.StashKey()
 _SETTINGS: pytest.StashKey[GivenSettings] = pytest.StashKey()
 
@@ -204,3 +209,16 @@ def _typed_options(arguments: Sequence[str]) -> Iterator[str]:
 def names_of(config: pytest.Config, kind: Literal["backend", "rewriter", "report"]) -> list[str]:
     """Return the names that other plugins add, for the lists in error messages."""
     return [name for found in config.hook.pytest_promptse_names(kind=kind) for name in found]
+
+
+def instrument_of(config: pytest.Config, path: Path) -> Instrument | None:
+    """Return the instrument of a file ``*.NAME.yaml``, or None if no instrument has this name.
+
+    The first such file loads the installed packages with instruments.
+    """
+    name = _INSTRUMENT.search(path.name)
+    if name is None:
+        return None
+    config.pluginmanager.load_setuptools_entrypoints(INSTRUMENTS)
+    instruments: list[list[Instrument]] = config.hook.pytest_promptse_instruments()
+    return next((one for some in instruments for one in some if one.name == name[1]), None)

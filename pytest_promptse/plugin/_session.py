@@ -18,6 +18,11 @@ from pytest_promptse.compare._history import append as append_to_history
 from pytest_promptse.errors import ModelError, PromptseError, RecordError, SettingsError, StoreError
 from pytest_promptse.plugin._checks import explain_comparison, folders_noted
 from pytest_promptse.plugin._extensions import backend_named, rewriter_named
+from pytest_promptse.plugin._instrument_items import (
+    InstrumentItem,
+    instrument_records,
+    log_suites,
+)
 from pytest_promptse.plugin._invocation import (
     REFUSAL,
     given_settings,
@@ -33,14 +38,10 @@ from pytest_promptse.plugin._items import (
     why_unmeasured,
 )
 from pytest_promptse.plugin._progress import TerminalProgress, WorkerProgress
-from pytest_promptse.plugin._psychometric_items import (
-    PsychometricItem,
-    log_suites,
-    psychometrics_record,
-)
 from pytest_promptse.plugin._termination import handle_signals
 from pytest_promptse.record._files import LAST_RUN
 from pytest_promptse.record._files import write as write_record
+from pytest_promptse.record._instruments import with_baseline
 from pytest_promptse.reports._writers import WRITERS
 from pytest_promptse.reports.terminal._comparison import render_comparisons
 from pytest_promptse.reports.terminal._summary import render
@@ -219,7 +220,7 @@ class PromptseSession:
         measured = [
             item
             for item in session.items
-            if isinstance(item, PsychometricItem) and item.suite is not None
+            if isinstance(item, InstrumentItem) and item.suite is not None
         ]
         if not selected and not measured and self._shard is None:
             return
@@ -356,14 +357,14 @@ class PromptseSession:
     # -- start ----------------------------------------------------------------------------------
 
     def _is_own(self, item: pytest.Item, target: ItemTarget | None) -> bool:
-        """Return whether this shard runs an item. The first shard runs psychometric items.
+        """Return whether this shard runs an item. The first shard runs those of instruments.
 
         `target` is None for items without a suite. Without shards the result is True.
         """
         if self._shard is None:
             return True
         if target is None:
-            return self._shard.row.index == 1 or not isinstance(item, PsychometricItem)
+            return self._shard.row.index == 1 or not isinstance(item, InstrumentItem)
         task = target.task
         return self._shard.measures(target.suite.id, None if task is None else task.id)
 
@@ -377,7 +378,7 @@ class PromptseSession:
         self,
         selected: list[tuple[Suite, PlannedVariant]],
         suites_with_gates: set[SuiteKey],
-        measured: list[PsychometricItem],
+        measured: list[InstrumentItem],
     ) -> None:
         run = self.run
         jobs = list({job.key: job for item in measured for job in item.jobs}.values())
@@ -419,10 +420,10 @@ class PromptseSession:
 
     def _finish(self, *, interrupted: bool) -> None:
         record = self.run.record(invocation(self._config))
-        record = replace_fields(record, psychometrics=psychometrics_record(self.run))
+        record = replace_fields(record, instruments=instrument_records(self.run, self._config))
         # A shard without a task writes its record too, so that the merge is complete.
         is_shard = record.shard is not msgspec.UNSET
-        if not record.suites and not record.psychometrics and not is_shard:
+        if not record.suites and not record.instruments and not is_shard:
             return
         self._record = compared = self._compared(record)
         for report in self.run.settings.report:
@@ -456,7 +457,8 @@ class PromptseSession:
         found = compare_records(
             record, baseline, name=settings.compare, margins=settings.compare_fail
         )
-        return replace_fields(record, comparisons=found)
+        instruments = with_baseline(record.instruments, baseline.instruments, name=settings.compare)
+        return replace_fields(record, comparisons=found, instruments=instruments)
 
     def _save(self, record: Record, *, interrupted: bool) -> None:
         name = self.run.settings.save

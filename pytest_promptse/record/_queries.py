@@ -7,20 +7,12 @@ from heapq import nsmallest
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-
 from pytest_promptse.config._metrics import METRICS, Metric, metric_label
 from pytest_promptse.record._schema import MetricRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pytest_promptse.record._psychometrics import (
-        BoundsRecord,
-        CsiRecord,
-        EmotionBenchRecord,
-        ManipulationRecord,
-    )
     from pytest_promptse.record._schema import (
         ComparedRecord,
         Figure,
@@ -269,27 +261,12 @@ def compared(record: Record) -> list[Compared]:
     ]
 
 
-def psychometric_suites(
-    record: Record,
-) -> list[CsiRecord | EmotionBenchRecord | ManipulationRecord]:
-    """Return the psychometric suites of a record, of all kinds."""
-    found = record.psychometrics
-    if isinstance(found, msgspec.UnsetType):
-        return []
-    return [*found.csi, *found.emotionbench, *found.manipulation]
-
-
-def psychometric_gates(record: Record) -> list[BoundsRecord]:
-    """Return the gates of all psychometric suites of a record."""
-    return [gate for suite in psychometric_suites(record) for gate in suite.gates]
-
-
 def overall(record: Record) -> str | None:
     """Return the worst verdict of all gates and comparisons, or None without any."""
     return worst_verdict(
         [
             *(suite.verdict for suite in record.suites),
-            *(gate.verdict for gate in psychometric_gates(record)),
+            *(gate.verdict for suite in record.instruments for gate in suite.gates),
             *(row.figure.verdict for row in compared(record)),
         ]
     )

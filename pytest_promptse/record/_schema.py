@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from pytest_promptse.errors import RecordError
-from pytest_promptse.record._psychometrics import PsychometricsRecord  # noqa: TC001 - msgspec reads it
+from pytest_promptse.record._instruments import InstrumentRecord  # noqa: TC001 - msgspec reads it
 from pytest_promptse.scoring._scores import Gate  # noqa: TC001 - msgspec reads it
 from pytest_promptse.store._run_log import SampleRecord, ShardRow  # noqa: TC001 - msgspec reads it
 
@@ -689,7 +689,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     rankings: list[RankingRecord] = []
     comparisons: list[ComparisonRecord] = []
     emotions: dict[str, EmotionRecord] = {}
-    psychometrics: PsychometricsRecord | msgspec.UnsetType = msgspec.UNSET
+    instruments: list[InstrumentRecord] = []
     shard: ShardRow | msgspec.UnsetType = msgspec.UNSET
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Tables of a result record, with one row for each suite, task, variant or sample."""
+"""Tables of a result record: suites, tasks, variants, samples, and figures of instruments."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from pytest_promptse._suggestions import nearest
 from pytest_promptse.config._metrics import METRICS
 from pytest_promptse.errors import RecordError
+from pytest_promptse.record._sections import tables_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from pytest_promptse.record._schema import PromptRecord, Record, SuiteRecord, TaskRecord
     from pytest_promptse.record._sections import Column, Table
 
-Level = Literal["suites", "tasks", "variants", "controls", "samples"]
+_LEVELS = ("suites", "tasks", "variants", "controls", "samples")
+_FIGURES = "figures"
 Library = Literal["pandas", "polars"]
 Row = dict[str, str | int | float | bool | None]
 _CUES = ("emotion", "technical", "experience", "collaboration")
@@ -27,7 +29,7 @@ _CUES = ("emotion", "technical", "experience", "collaboration")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - wide forms
 
 
-def rows(record: Record, level: Level) -> Iterator[Row]:
+def rows(record: Record, level: str) -> Iterator[Row]:
     """Yield a record's figures as flat rows, one for each entry of `level`.
 
     All rows of a level have the same keys. A value that was not measured is None. The original of a
@@ -42,17 +44,26 @@ def rows(record: Record, level: Level) -> Iterator[Row]:
         variants of the control condition, with the columns of ``variants``. If the run recorded all
         samples (``--promptse-record-samples all``), ``samples`` has one row for each completion of
         originals and variants. Otherwise it has one row for each distinct outcome, with its count
-        ``n``.
+        ``n``. ``figures`` has the figures of all instruments' suites, and ``NAME-TABLE`` a table of
+        the instrument ``NAME``, over all of its suites.
 
     Raises
     ------
     RecordError
         If there is no such level.
     """
-    if level not in get_args(Level):
-        levels = ", ".join(get_args(Level))
-        hint = nearest(level, list(get_args(Level)))
-        raise RecordError(f"a record has no table {level!r}{hint}; its tables are {levels}")
+    of_instruments = _instrument_tables(record)
+    if level == _FIGURES or level in of_instruments:
+        table = list(_figure_rows(record)) if level == _FIGURES else of_instruments[level]
+        names = dict.fromkeys(name for row in table for name in row)
+        yield from ({name: row.get(name) for name in names} for row in table)
+        return
+    if level not in _LEVELS:
+        levels = [*_LEVELS, _FIGURES, *of_instruments]
+        raise RecordError(
+            f"a record has no table {level!r}{nearest(level, levels)}; its tables are "
+            f"{', '.join(levels)}"
+        )
     distances = sorted({d for suite in record.suites for d in suite.elasticity}, key=float)
     of_suites = (name for suite in record.suites for name in suite.estimates)
     known = (metric.name for metric in METRICS.values() if not metric.by_distance)
@@ -72,7 +83,7 @@ def rows(record: Record, level: Level) -> Iterator[Row]:
                 yield from _sample_rows(task, variant)
 
 
-def frame(record: Record, level: Level, *, library: Library | None = None) -> Any:
+def frame(record: Record, level: str, *, library: Library | None = None) -> Any:
     """Return a table of a record as a data frame.
 
     Parameters
@@ -80,7 +91,8 @@ def frame(record: Record, level: Level, *, library: Library | None = None) -> An
     record
         The record of a run.
     level
-        ``suites``, ``tasks``, ``variants``, ``controls`` or ``samples``; see `rows`.
+        ``suites``, ``tasks``, ``variants``, ``controls``, ``samples``, ``figures`` or a table of an
+        instrument; see `rows`.
     library
         ``pandas`` or ``polars``. None means the one that is installed, or pandas if both are.
 
@@ -106,7 +118,8 @@ def frame(record: Record, level: Level, *, library: Library | None = None) -> An
 def write_csv(record: Record, path: Path) -> None:
     """Write ``suites.csv``, ``tasks.csv``, ``variants.csv`` and ``samples.csv`` into a folder.
 
-    A run with a control condition also has ``controls.csv``.
+    A run with a control condition also has ``controls.csv``. A run with suites of instruments has
+    ``figures.csv`` and a file for each of their tables.
 
     Parameters
     ----------
@@ -122,9 +135,7 @@ def write_csv(record: Record, path: Path) -> None:
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
-        for level in get_args(Level):
-            if level == "controls" and not any(task.controls for task in record.tasks):
-                continue
+        for level in _written_levels(record):
             with (path / f"{level}.csv").open("w", encoding="utf-8", newline="") as file:
                 writer: csv.DictWriter[str] | None = None
                 for row in rows(record, level):
@@ -164,6 +175,46 @@ def cell_names(column: Column) -> tuple[str, ...]:
 def csv_text(text: str) -> str:
     """Return text for a CSV cell, prefixed if a spreadsheet would treat it as a formula."""
     return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _written_levels(record: Record) -> Iterator[str]:
+    if record.suites or not record.instruments:
+        has_controls = any(task.controls for task in record.tasks)
+        yield from (level for level in _LEVELS if has_controls or level != "controls")
+    if record.instruments:
+        yield _FIGURES
+        yield from _instrument_tables(record)
+
+
+def _figure_rows(record: Record) -> Iterator[Row]:
+    for suite in record.instruments:
+        for figure in suite.figures:
+            low, high = _pair(figure.ci95)
+            yield {
+                "suite": suite.id,
+                "instrument": suite.instrument,
+                "model": suite.model,
+                "group": figure.group,
+                "figure": figure.name,
+                "label": figure.label,
+                "value": figure.value,
+                "low": low,
+                "high": high,
+                "reference": figure.reference,
+                "baseline": figure.baseline,
+            }
+
+
+def _instrument_tables(record: Record) -> dict[str, list[Row]]:
+    """Return the tables of instruments' suites by their names, each over all suites."""
+    tables: dict[str, list[Row]] = {}
+    for suite in record.instruments:
+        for table in tables_in(suite.blocks):
+            rows_so_far = tables.setdefault(f"{suite.instrument}-{table.name}", [])
+            rows_so_far += [
+                {"suite": suite.id, "model": suite.model, **row} for row in table_rows(table)
+            ]
+    return tables
 
 
 def _pandas(table: list[Row]) -> Any:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import RecordError
 from pytest_promptse.record._outcomes import figure_outcome, gate_outcome, inconclusive_of
-from pytest_promptse.record._queries import psychometric_suites, series_of, unscored
+from pytest_promptse.record._queries import series_of, unscored
 from pytest_promptse.reports import _markdown
 from pytest_promptse.reports._escaping import escaped
+from pytest_promptse.reports._instruments import gate_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,7 +90,7 @@ def commands(record: Record) -> Iterator[str]:
                 level = _level(figure_outcome(record, suite, comparison, figure, missing=missing))
                 if level is not None:
                     yield _command(level, figure.message, **_place(suite, folder))
-    yield from _psychometric_commands(record, folder)
+    yield from _instrument_commands(record, folder)
     # GitHub shows at most ten annotations of a kind, so equal errors share one.
     for message, places in unscored(record).items():
         more = f" and {len(places) - 1} more" if len(places) > 1 else ""
@@ -97,12 +98,15 @@ def commands(record: Record) -> Iterator[str]:
         yield _command("error", f"{places[0]}{more}: {message}", file=file, title="not scored")
 
 
-def _psychometric_commands(record: Record, folder: str) -> Iterator[str]:
-    for suite in psychometric_suites(record):
+def _instrument_commands(record: Record, folder: str) -> Iterator[str]:
+    for suite in record.instruments:
         for gate in suite.gates:
-            if gate.verdict in _LEVELS:
+            level = _level(gate_outcome(gate, suite.settings.get("inconclusive", "pass")))
+            if level is not None:
                 place = {"file": folder + suite.id, "title": f"promptse: {suite.model}"}
-                yield _command(_LEVELS[gate.verdict], gate.message, **place)
+                if suite.line is not None:
+                    place["line"] = str(suite.line)
+                yield _command(level, gate_line(gate), **place)
 
 
 def _level(outcome: Outcome) -> str | None:

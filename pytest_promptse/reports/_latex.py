@@ -6,14 +6,18 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse.record._files import write_chunks
 from pytest_promptse.record._queries import metric_in, series_of
+from pytest_promptse.record._sections import tables_in
+from pytest_promptse.reports._cells import written
 from pytest_promptse.reports._estimates import scopes, value_cell
 from pytest_promptse.reports._formatting import DASH, MINUS, NOT_MEASURED, exact, short, signed
+from pytest_promptse.reports._instruments import shown_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from pytest_promptse.record._schema import Record, SuiteRecord
+    from pytest_promptse.record._sections import Table
 
 _COLUMNS = ("pass_at_1", "auc_e", "excess", "drop")
 _ESCAPED = str.maketrans(
@@ -49,7 +53,9 @@ _ESCAPED = str.maketrans(
 
 
 def write(record: Record, path: Path) -> None:
-    """Write the stability suites of a record as a table and create the folder if it is missing.
+    """Write the suites of a record as tables and create the folder if it is missing.
+
+    There is one table of all stability suites, and one for each table of an instrument's suite.
 
     Raises
     ------
@@ -82,7 +88,32 @@ def write(record: Record, path: Path) -> None:
         is_text=[column < n_texts for column in range(len(titles))],
         notes=[*scopes(record.suites), *warnings],
     )
-    write_chunks([text.encode()], path, what=f"report latex:{path}")
+    texts = [text] if record.suites or not record.instruments else []
+    texts += [
+        latex_table(table, about=f"{suite.title}, {suite.model}: ")
+        for suite in record.instruments
+        for table in tables_in(shown_blocks(suite))
+        if table.brief != 0
+    ]
+    write_chunks(["\n".join(texts).encode()], path, what=f"report latex:{path}")
+
+
+def latex_table(table: Table, *, about: str = "") -> str:
+    """Return the columns of a table that the terminal shows, with all rows.
+
+    Its title is a comment, which begins with `about`.
+    """
+    shown = [number for number, column in enumerate(table.columns) if column.brief]
+    kinds = [table.columns[number].kind for number in shown]
+    return tabular(
+        [table.columns[number].title for number in shown],
+        [
+            [written(row[number], kind) for number, kind in zip(shown, kinds, strict=True)]
+            for row in table.rows
+        ],
+        is_text=[kind == "text" for kind in kinds],
+        notes=[about + table.title],
+    )
 
 
 def _has_gate(record: Record, metric: str) -> bool:

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse.config._metrics import metric_label
 from pytest_promptse.record._files import write_chunks
-from pytest_promptse.record._psychometrics import CsiRecord, ManipulationRecord
 from pytest_promptse.record._queries import (
     FIGURES,
     compared,
     gap,
     losses,
     overall,
-    psychometric_suites,
     remarks,
     series_of,
     unscored,
     victories,
     worst_verdict,
 )
+from pytest_promptse.record._sections import tables_in
 from pytest_promptse.record._verdicts import verdict_word, verdicts_in_words
+from pytest_promptse.reports._cells import written
 from pytest_promptse.reports._escaping import escaped
 from pytest_promptse.reports._estimates import estimates, scopes
 from pytest_promptse.reports._formatting import (
@@ -37,6 +37,7 @@ from pytest_promptse.reports._formatting import (
     short,
     signed,
 )
+from pytest_promptse.reports._instruments import gate_line, problems_in_words, shown_blocks
 from pytest_promptse.reports._length_control import control_sentence
 from pytest_promptse.variants._word_diff import word_diff
 
@@ -44,9 +45,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pytest_promptse.record._psychometrics import EmotionBenchRecord
+    from pytest_promptse.record._instruments import InstrumentRecord
     from pytest_promptse.record._queries import Gap, Loss
     from pytest_promptse.record._schema import Record, SuiteRecord
+    from pytest_promptse.record._sections import Table
 
 _HARMFUL = 5
 _NAMES = 3
@@ -103,16 +105,17 @@ def block(text: str, language: str = "") -> str:
 
 def _lines(record: Record) -> Iterator[str]:
     missing = f" ({len(record.errors)} not scored)" if record.errors else ""
-    only_psychometric = not record.suites and psychometric_suites(record)
-    headline = "Psychometric suites" if only_psychometric else _HEADLINES[overall(record)]
+    only_instruments = not record.suites and record.instruments
+    titles = ", ".join(dict.fromkeys(suite.title for suite in record.instruments))
+    headline = titles if only_instruments else _HEADLINES[overall(record)]
     yield f"### {headline}{missing}"
     yield ""
     for verdict in verdicts_in_words(record):
         yield f"- {code(verdict.name)} {verdict.text}" if verdict.name else f"- {verdict.text}"
     yield ""
-    if not only_psychometric:
+    if not only_instruments:
         yield from _suites(record)
-    yield from _psychometrics(record)
+    yield from _instruments(record)
     yield from _gates(record)
     yield from _templates(record)
     yield from _compared(record)
@@ -146,45 +149,55 @@ def _suites(record: Record) -> Iterator[str]:
     yield from _estimates(record)
 
 
-def _psychometrics(record: Record) -> Iterator[str]:
-    """Yield the scores of psychometric suites and those of their gates that did not pass."""
-    found = psychometric_suites(record)
-    if not found:
+def _instruments(record: Record) -> Iterator[str]:
+    """Yield the suites of instruments, their gates that did not pass, and their tables."""
+    if not record.instruments:
         return
-    yield _row(["psychometric suite", "model", "verdict", "scores"])
+    yield _row(["suite", "model", "verdict", "result"])
     yield _row([":--", ":--", ":--", ":--"])
-    for suite in found:
+    for suite in record.instruments:
         verdict = worst_verdict(gate.verdict for gate in suite.gates)
-        yield _row([code(suite.id), code(suite.model), _verdict(verdict), _scores(suite)])
+        cells = [code(suite.id), code(suite.model), _verdict(verdict)]
+        yield _row([*cells, f"{suite.title}, {code(suite.brief)}"])
     yield ""
-    for suite in found:
-        for gate in suite.gates:
-            if gate.verdict != "pass":
-                scope = f"{gate.scope}: " if gate.scope else ""
-                yield f"- {_verdict(gate.verdict)} {code(suite.model)} {scope}{gate.message}"
-    yield ""
-
-
-def _scores(suite: CsiRecord | EmotionBenchRecord | ManipulationRecord) -> str:
-    if isinstance(suite, CsiRecord):
-        return (
-            f"optimism {exact(suite.optimism.value)}, pessimism {exact(suite.pessimism.value)}, "
-            f"neutrality {exact(suite.neutrality.value)}, consistency "
-            f"{exact(suite.consistency.value)}, reluctancy {exact(suite.reluctancy.value)}, "
-            f"coverage {exact(suite.coverage.value)}"
-        )
-    if isinstance(suite, ManipulationRecord):
-        recognised = sum(each.recognised for each in suite.recognition)
-        return f"{recognised} of {len(suite.recognition)} labels recognised above chance"
-    overall_changes = [
-        f"{category} {signed(change.delta)}"
-        for scale in suite.scales
-        for category, changes in scale.changes.items()
-        for change in changes
-        if change.name == "Overall"
+    missed = [
+        (suite, g) for suite in record.instruments for g in suite.gates if g.verdict != "pass"
     ]
-    scored = f"{suite.n_scored} of {suite.n_responses} responses scored"
-    return ", ".join([*overall_changes, scored])
+    for suite, gate in missed:
+        yield f"- {_verdict(gate.verdict)} {code(suite.model)} {code(gate_line(gate))}"
+    if missed:
+        yield ""
+    for suite in record.instruments:
+        yield from _instrument(suite)
+
+
+def _instrument(suite: InstrumentRecord) -> Iterator[str]:
+    yield f"<details><summary>{suite.title}, tables</summary>"
+    yield ""
+    yield f"{code(suite.model)} {code(suite.heading)}. {suite.about}"
+    yield ""
+    for table in tables_in(shown_blocks(suite)):
+        yield from _table(table)
+    if suite.problems:
+        yield f"Problems in responses: {problems_in_words(suite.problems)}."
+        yield ""
+    yield "</details>"
+    yield ""
+
+
+def _table(table: Table) -> Iterator[str]:
+    yield f"**{table.title}**"
+    yield ""
+    yield _row([column.title for column in table.columns])
+    yield _row([":--" if column.kind == "text" else "--:" for column in table.columns])
+    for row in table.rows:
+        yield _row(
+            [
+                code(cell) if isinstance(cell, str) and cell else written(cell, column.kind)
+                for cell, column in zip(row, table.columns, strict=True)
+            ]
+        )
+    yield ""
 
 
 def _controls(record: Record) -> Iterator[str]:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import RecordError
 from pytest_promptse.record._tables import cell_names, csv_text, table_rows
-from pytest_promptse.reports._cells import written
-from pytest_promptse.reports._latex import tabular
+from pytest_promptse.reports._latex import latex_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -55,22 +54,7 @@ def _csv(table: Table) -> str:
     return text.getvalue()
 
 
-def latex(table: Table) -> str:
-    """Return the columns that the terminal shows, with all rows."""
-    shown = [number for number, column in enumerate(table.columns) if column.brief]
-    kinds = [table.columns[number].kind for number in shown]
-    return tabular(
-        [table.columns[number].title for number in shown],
-        [
-            [written(row[number], kind) for number, kind in zip(shown, kinds, strict=True)]
-            for row in table.rows
-        ],
-        is_text=[kind == "text" for kind in kinds],
-        notes=[table.title],
-    )
-
-
 _FORMS: Mapping[str, tuple[str, Callable[[Table], str]]] = {
     "csv": ("csv", _csv),
-    "latex": ("tex", latex),
+    "latex": ("tex", latex_table),
 }

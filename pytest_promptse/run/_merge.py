@@ -252,7 +252,7 @@ def _joined(ours: Record, theirs: Record) -> Record:
         started=min(ours.started, theirs.started),
         finished=max(ours.finished, theirs.finished),
         models=models,
-        psychometrics=ours.psychometrics or theirs.psychometrics,
+        instruments=[*ours.instruments, *theirs.instruments],
         usage=_sum(ours.usage, theirs.usage),
         rewriting=_joined_lists(
             ours.rewriting,

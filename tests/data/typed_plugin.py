@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_promptse.config import Metric, TaskOutcomes
+from pytest_promptse.instruments import (
+    AnswerLog,
+    FigureRecord,
+    Instrument,
+    InstrumentRecord,
+    Measurement,
+    Probe,
+    SuitePlace,
+    SuiteSettings,
+)
 from pytest_promptse.models import Capabilities, Completion, Response, Usage
 from pytest_promptse.record import encode
 from pytest_promptse.variants import Rewriter, WritingModel, ask
@@ -91,6 +102,44 @@ def _worst_rate(task: TaskOutcomes) -> Any:
 
 def pytest_promptse_metrics() -> Sequence[Metric]:
     return [Metric(name="worst_rate", label="worst rate", figure=_worst_rate)]
+
+
+class ManySettings(SuiteSettings, frozen=True, kw_only=True):
+    """The settings of `Many`."""
+
+    min_words: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ManySuite(Measurement):
+    """Counts the words of one response."""
+
+    @property
+    def probes(self) -> Sequence[Probe]:
+        return [self.probe("ask", "once", "Say something.")]
+
+    def read(self, probe: Probe, completion: Completion) -> str:
+        return f"{probe.id}: {len(completion.text)} characters"
+
+    def result(self, answers: Mapping[str, Completion]) -> InstrumentRecord:
+        words = sum(len(completion.text.split()) for completion in answers.values())
+        figures = [FigureRecord(name="words", label="words", value=words)]
+        return self.record(AnswerLog(), heading="", brief=f"{words} words", figures=figures)
+
+
+class Many(Instrument):
+    """An instrument that counts words."""
+
+    name = "many"
+    title = "Words"
+    settings = ManySettings
+
+    def plan(self, settings: ManySettings, place: SuitePlace) -> Measurement:
+        return ManySuite(instrument=self, place=place, settings=settings)
+
+
+def pytest_promptse_instruments() -> Sequence[Instrument]:
+    return [Many()]
 
 
 def pytest_promptse_names(kind: Literal["backend", "rewriter", "report"]) -> Sequence[str]:

@@ -42,8 +42,8 @@ PRELOADED = (
     *("urllib.request", "xml.etree.ElementTree"),
     *("pytest_promptse.cli._main", "pytest_promptse.config._settings"),
     *("pytest_promptse.models._reference", "pytest_promptse.models._replay"),
-    *("pytest_promptse.plugin._collection", "pytest_promptse.plugin._psychometrics"),
-    *("pytest_promptse.plugin._session", "pytest_promptse.psychometrics._files"),
+    *("pytest_promptse.plugin._collection", "pytest_promptse.plugin._instruments"),
+    *("pytest_promptse.plugin._session", "pytest_promptse.psychometrics.csi._suite"),
     *("pytest_promptse.reports.terminal._summary", "pytest_promptse.run._gates"),
     *("pytest_promptse.run._record_builder", "scipy.integrate", "scipy.stats"),
 )
@@ -53,7 +53,7 @@ PRELOADED_IF_INSTALLED = {
     "httpcore2": ("httpcore2",),
     "jinja2": ("jinja2.sandbox", "pytest_promptse.tasks._jinja"),
     "matplotlib": (
-        *("pytest_promptse.reports.html._figures", "pytest_promptse.reports.html._psychometrics"),
+        *("pytest_promptse.reports.html._figures", "pytest_promptse.reports.html._block_plots"),
     ),
     "openai": ("pytest_promptse.models._openai",),
     "xdist": ("pytest_promptse.plugin._xdist", "xdist.dsession", "xdist.remote"),

@@ -37,7 +37,7 @@ def run(tmp_path_factory, server):
     command += ["--promptse-model=openai:tiny", f"--promptse-base-url={server}"]
     env = os.environ | {"OPENAI_API_KEY": "none"}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
-    return done, Record.load(folder / "record.json").psychometrics
+    return done, Record.load(folder / "record.json").instruments
 
 
 def test_only_gates_fail_and_say_why(run):
@@ -54,7 +54,7 @@ def test_only_gates_fail_and_say_why(run):
 
 def test_every_malformed_response_is_counted_by_its_kind(run):
     _, found = run
-    (csi,), (bench,) = found.csi, found.emotionbench
+    csi, bench = sorted(found, key=lambda suite: suite.instrument)
     for suite, n_prompts, n_items in ((csi, 4, 10), (bench, 2 + 5, 20)):
         assert suite.n_responses == suite.n_planned == n_prompts
         kinds = {"refusal", "prose", "empty", "wrong_count"}
@@ -65,17 +65,17 @@ def test_every_malformed_response_is_counted_by_its_kind(run):
 
 def test_the_record_holds_no_score_that_nothing_was_answered_for(run):
     _, found = run
-    (csi,), (bench,) = found.csi, found.emotionbench
-    assert csi.coverage.value == 0
-    assert csi.optimism.value is None
+    csi, bench = sorted(found, key=lambda suite: suite.instrument)
+    assert csi.figure("coverage").value == 0
+    assert csi.figure("optimism").value is None
     assert {gate.name: gate.verdict for gate in csi.gates} == {
         "coverage": "fail",
         "consistency": None,
         "reluctancy": None,
     }
-    assert bench.n_scored == 0
-    (scale,) = bench.scales
-    assert all(summary.mean is None for summary in scale.default.values())
+    assert bench.data["n_scored"] == 0
+    (scale,) = bench.data["scales"]
+    assert all(summary["mean"] is None for summary in scale["default"].values())
     assert {gate.name: gate.verdict for gate in bench.gates} == {
         "negative-affect": None,
         "refusals": "pass",

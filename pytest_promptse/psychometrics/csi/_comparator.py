@@ -13,12 +13,12 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from pytest_promptse.psychometrics._scales import Scale
+from pytest_promptse.instruments._scales import Scale
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_promptse.psychometrics._scales import Ratings
+    from pytest_promptse.instruments._scales import Ratings
     from pytest_promptse.psychometrics.csi._words import Language
 
 __all__ = ["Reliability", "big_five", "reliability"]
@@ -32,6 +32,8 @@ class Reliability:
 
     Parameters
     ----------
+    scale
+        The name of the questionnaire.
     n_items, n_runs
         Numbers of items and runs.
     consistency
@@ -42,6 +44,7 @@ class Reliability:
         Given ratings as a share of the requested ones.
     """
 
+    scale: str
     n_items: int
     n_runs: int
     consistency: float | None
@@ -89,6 +92,7 @@ def reliability(scale: Scale, runs: Sequence[Ratings]) -> Reliability:
     given = [value for run in runs for value in run.ratings.values()]
     requested = len(scale.items) * len(runs)
     return Reliability(
+        scale=scale.name,
         n_items=len(scale.items),
         n_runs=len(runs),
         consistency=same / len(scale.items) if given else None,

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from pytest_promptse.psychometrics._responses import (
+from pytest_promptse.instruments._responses import (
     Entry,
     ItemIndex,
     clean,

@@ -16,7 +16,27 @@ if TYPE_CHECKING:
 
     from pytest_promptse.psychometrics.csi._labels import Label
 
-__all__ = ["CODES", "MISSING", "CsiEstimate", "CsiScores", "encode", "score", "top_words"]
+__all__ = [
+    "CODES",
+    "FIGURES",
+    "MISSING",
+    "CsiEstimate",
+    "CsiScores",
+    "encode",
+    "score",
+    "top_words",
+]
+
+FIGURES = (
+    "optimism",
+    "pessimism",
+    "neutrality",
+    "consistency",
+    "reluctancy",
+    "coverage",
+    "kappa",
+)
+"""The estimates of `CsiScores`."""
 
 CODES: Mapping[Label, int] = {"negative": -1, "neutral": 0, "positive": 1}
 MISSING = -9
@@ -116,17 +136,7 @@ def score(
             return CsiEstimate(value=None)
         return CsiEstimate(value=value, ci95=intervals.get(name))
 
-    return CsiScores(
-        n_words=words,
-        n_runs=runs,
-        optimism=estimate("optimism"),
-        pessimism=estimate("pessimism"),
-        neutrality=estimate("neutrality"),
-        consistency=estimate("consistency"),
-        reluctancy=estimate("reluctancy"),
-        coverage=estimate("coverage"),
-        kappa=estimate("kappa"),
-    )
+    return CsiScores(n_words=words, n_runs=runs, **{name: estimate(name) for name in FIGURES})
 
 
 def top_words(codes: NDArray[np.int8], words: Sequence[str], n: int) -> dict[str, tuple[str, ...]]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pytest_promptse.errors import SettingsError
+from pytest_promptse.instruments._responses import clean
 from pytest_promptse.models._base import derive_seed
-from pytest_promptse.psychometrics._responses import clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

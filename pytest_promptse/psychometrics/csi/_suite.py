@@ -12,18 +12,16 @@ import msgspec
 import numpy as np
 
 from pytest_promptse.errors import SettingsError
-from pytest_promptse.models._base import Decoding, Prompt, derive_seed
-from pytest_promptse.psychometrics._scales import item_order, read_ratings, scale_prompt
-from pytest_promptse.psychometrics._suite import (
+from pytest_promptse.instruments._measurement import (
     AnswerLog,
     Count,
     IntervalGateSettings,
     Measurement,
     Probe,
-    PsychometricGate,
     Share,
-    make_job,
 )
+from pytest_promptse.instruments._scales import item_order, read_ratings, scale_prompt
+from pytest_promptse.models._base import derive_seed
 from pytest_promptse.psychometrics.csi._comparator import big_five, reliability
 from pytest_promptse.psychometrics.csi._labels import read_labels
 from pytest_promptse.psychometrics.csi._prompts import (
@@ -33,7 +31,7 @@ from pytest_promptse.psychometrics.csi._prompts import (
     batch_prompt,
     make_batches,
 )
-from pytest_promptse.psychometrics.csi._scoring import MISSING, encode, score, top_words
+from pytest_promptse.psychometrics.csi._scoring import FIGURES, MISSING, encode, score, top_words
 from pytest_promptse.psychometrics.csi._stories import (
     SEEDS_PER_STORY,
     RatedStory,
@@ -45,27 +43,23 @@ from pytest_promptse.psychometrics.csi._stories import (
     validity,
 )
 from pytest_promptse.psychometrics.csi._words import Language, WordList, load_words
-from pytest_promptse.record._psychometrics import (
-    CsiRecord,
-    ReliabilityRecord,
-    ScoreRecord,
-    StoriesRecord,
-)
-from pytest_promptse.scoring._gate import judge_gate
+from pytest_promptse.record._instruments import FigureRecord, figure_table
+from pytest_promptse.record._sections import Bars, Listing, Prose
+from pytest_promptse.reports._formatting import short
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from pytest_promptse.config._metrics import Direction
+    from pytest_promptse.instruments import Instrument, InstrumentRecord, Ratings, Scale, SuitePlace
     from pytest_promptse.models._base import Completion
-    from pytest_promptse.psychometrics._scales import Ratings, Scale
+    from pytest_promptse.psychometrics.csi._comparator import Reliability
     from pytest_promptse.psychometrics.csi._labels import BatchLabels
-    from pytest_promptse.psychometrics.csi._scoring import CsiEstimate
+    from pytest_promptse.psychometrics.csi._scoring import CsiScores
+    from pytest_promptse.psychometrics.csi._stories import Validity
+    from pytest_promptse.record._sections import Block
     from pytest_promptse.sampling._job import Job
-    from pytest_promptse.scoring._scores import Gate
 
 __all__ = ["CsiSettings", "CsiSuite", "plan_csi"]
 
@@ -130,19 +124,11 @@ class CsiSuite(Measurement):
         The words of the prompts, in list order.
     word_list
         The list from which they are drawn.
-    rater_identity
-        The values that identify the rater in the store.
     """
 
     settings: CsiSettings
     words: tuple[str, ...]
     word_list: WordList
-    rater_identity: Mapping[str, str]
-
-    @property
-    def kind(self) -> Literal["csi"]:
-        """The kind of suite."""
-        return "csi"
 
     @property
     def stages(self) -> Sequence[str]:
@@ -152,12 +138,12 @@ class CsiSuite(Measurement):
     @property
     def rater(self) -> str:
         """The model that rates stories."""
-        return self.settings.rater or self.model
+        return self.settings.rater or self.place.model
 
     @property
     def models(self) -> Sequence[str]:
         """The model, and the rater if stories are rated."""
-        return (self.model, self.rater) if self.settings.stories else (self.model,)
+        return (self.place.model, self.rater) if self.settings.stories else (self.place.model,)
 
     @property
     def anchors(self) -> Anchors:
@@ -199,7 +185,7 @@ class CsiSuite(Measurement):
     @cached_property
     def _batch_probes(self) -> tuple[Probe, ...]:
         return tuple(
-            self._probe(
+            self.probe(
                 "batch",
                 f"run{batch.run + 1}-{batch.number + 1:02}",
                 batch_prompt(
@@ -214,7 +200,7 @@ class CsiSuite(Measurement):
         if not self.settings.comparator:
             return ()
         return tuple(
-            self._probe(
+            self.probe(
                 "big-five",
                 f"run{run + 1}",
                 scale_prompt(self._big_five, self._comparator_order(run)),
@@ -232,21 +218,6 @@ class CsiSuite(Measurement):
 
     def _listed(self, batch: WordBatch) -> list[str]:
         return [self.words[position] for position in batch.positions]
-
-    @cached_property
-    def gates(self) -> Sequence[PsychometricGate]:
-        """The gates that have a bound."""
-        return tuple(PsychometricGate(name=name) for name in self._bounds)
-
-    @cached_property
-    def _bounds(self) -> Mapping[str, tuple[float, Direction]]:
-        settings = self.settings
-        bounds: dict[str, tuple[float | None, Direction]] = {
-            "consistency": (settings.min_consistency, "at least"),
-            "reluctancy": (settings.max_reluctancy, "at most"),
-            "coverage": (settings.min_coverage, "at least"),
-        }
-        return {name: (bound, way) for name, (bound, way) in bounds.items() if bound is not None}
 
     def read(self, probe: Probe, completion: Completion) -> str:
         """Return the number of words or items that a response labels."""
@@ -282,61 +253,66 @@ class CsiSuite(Measurement):
                 continue
             found = self._labels(batch, completion)
             codes[batch.run, places] = encode(found.labels)
-            log.add(probe, completion, found.problems)
+            log.add(probe, completion, found.problems, badness=found.problems.get("missing", 0))
         return codes, batches, log
 
-    def result(self, answers: Mapping[str, Completion]) -> CsiRecord:
+    def result(self, answers: Mapping[str, Completion]) -> InstrumentRecord:
         """Return the scores of the labels that the answers give."""
         codes, batches, log = self._codes(answers)
-        scores = score(codes, batches)
-        text = "\n".join(self.word_list.words)
-        top = top_words(codes, self.words, _TOP_WORDS)
-        return CsiRecord(
-            id=self.id,
-            model=self.model,
-            language=self.settings.language,
-            prompt_language=self.prompt_language,
-            anchors=(self.anchors.positive, self.anchors.negative),
-            word_list=self.word_list.name,
-            word_list_sha256=hashlib.sha256(text.encode()).hexdigest(),
-            n_words=len(self.words),
-            n_runs=self.settings.runs,
-            n_planned=len(self._batches),
-            n_responses=len(log.answers),
-            optimism=_estimate(scores.optimism),
-            pessimism=_estimate(scores.pessimism),
-            neutrality=_estimate(scores.neutrality),
-            consistency=_estimate(scores.consistency),
-            reluctancy=_estimate(scores.reluctancy),
-            coverage=_estimate(scores.coverage),
-            kappa=_estimate(scores.kappa),
-            words={name: list(words) for name, words in top.items()},
-            problems=dict(log.problems),
-            worst=log.worst(lambda problems: problems.get("missing", 0)),
-            comparator=self._comparator(answers),
-            stories=self._stories(answers),
-            settings=msgspec.to_builtins(self.settings),
-            line=self.line,
+        scores, top = score(codes, batches), top_words(codes, self.words, _TOP_WORDS)
+        comparator, stories = self._comparator(answers), self._stories(answers)
+        figures = tuple(_figures(scores, comparator, stories))
+        settings, anchors = self.settings, f"{self.anchors.positive}/{self.anchors.negative}"
+        sha256 = hashlib.sha256("\n".join(self.word_list.words).encode()).hexdigest()
+        shares = ", ".join(f"{each.name} {short(each.value)}" for each in figures[:3])
+        return self.record(
+            log,
+            heading=f"{settings.language}, {anchors}: {len(self.words)} words x {settings.runs} "
+            "runs",
+            brief=f"{settings.language}: {shares}",
+            figures=figures,
+            blocks=tuple(self._blocks(scores, figures, stories, top)),
+            data={
+                "prompt_language": self.prompt_language,
+                "anchors": (self.anchors.positive, self.anchors.negative),
+                "word_list": self.word_list.name,
+                "word_list_sha256": sha256,
+                "scores": scores,
+                "words": top,
+                "comparator": comparator,
+                "stories": stories,
+            },
+            conditions={
+                "language": settings.language,
+                "anchors": anchors,
+                "words": f"{self.word_list.name}, {len(self.words)}, {sha256[:12]}",
+            },
         )
 
-    def decide(
-        self, gate: PsychometricGate, result: CsiRecord
-    ) -> tuple[Gate, tuple[float | None, float | None]]:
-        """Return the decision of a gate.
-
-        The bounds are (lower, upper), None if not set.
-        """
-        bound, direction = self._bounds[gate.name]
-        estimate: ScoreRecord = getattr(result, gate.name)
-        decided = judge_gate(
-            gate.name,
-            estimate.value,
-            bound,
-            ci95=estimate.ci95,
-            kind=self.settings.gate,
-            direction=direction,
-        )
-        return decided, (bound, None) if direction == "at least" else (None, bound)
+    def _blocks(
+        self,
+        scores: CsiScores,
+        figures: Sequence[FigureRecord],
+        stories: Validity | None,
+        top: Mapping[str, tuple[str, ...]],
+    ) -> Iterator[Block]:
+        yield figure_table("scores", "Scores", figures)
+        shares = [scores.optimism.value, scores.neutrality.value, scores.pessimism.value]
+        measured = tuple(share for share in shares if share is not None)
+        if len(measured) == len(shares):
+            yield Bars(
+                title="Shares of words by label",
+                parts=("optimism", "neutrality", "pessimism"),
+                rows=((f"{self.place.model}, {self.settings.language}", measured),),
+            )
+        if stories is not None:
+            yield Prose(
+                text=f"stories, rated by {self.rater}: r = {short(stories.per_story)} per story, "
+                f"{short(stories.per_group)} per group, over {stories.n_stories}; "
+                f"{stories.n_unrated} have no rating"
+            )
+        lines = (f"{name}: {', '.join(words) or '·'}" for name, words in top.items())
+        yield Listing(title="First words of each class", text="\n".join(lines), brief=False)
 
     # -- the comparator -------------------------------------------------------------------------
 
@@ -348,23 +324,13 @@ class CsiSuite(Measurement):
             truncated=completion.finish_reason == "length",
         )
 
-    def _comparator(self, answers: Mapping[str, Completion]) -> ReliabilityRecord | None:
+    def _comparator(self, answers: Mapping[str, Completion]) -> Reliability | None:
         runs = [
             self._ratings(run, completion)
             for run, probe in enumerate(self._comparator_probes)
             if (completion := answers.get(probe.job.key)) is not None
         ]
-        if not runs:
-            return None
-        found = reliability(self._big_five, runs)
-        return ReliabilityRecord(
-            scale=self._big_five.name,
-            n_items=found.n_items,
-            n_runs=found.n_runs,
-            consistency=found.consistency,
-            reluctancy=found.reluctancy,
-            coverage=found.coverage,
-        )
+        return reliability(self._big_five, runs) if runs else None
 
     # -- the stories ----------------------------------------------------------------------------
 
@@ -380,18 +346,11 @@ class CsiSuite(Measurement):
 
     def _story_job(self, place: int, seeds: StorySeeds) -> Job:
         text = story_prompt(seeds, self.settings.language)
-        return self._job(f"story-{place}", text, max_tokens=_STORY_TOKENS)
+        return self.job(f"story-{place}", text, max_tokens=_STORY_TOKENS)
 
     def _rating_job(self, place: int, story: str) -> Job:
-        return make_job(
-            suite=self.id,
-            model=self.rater,
-            identity=self.rater_identity,
-            prompt=Prompt(user=rater_prompt(story, self.settings.language)),
-            decoding=Decoding(temperature=0.0, top_p=1.0, max_tokens=_RATING_TOKENS),
-            seed=self.settings.seed,
-            probe=f"rating-{place}",
-        )
+        text = rater_prompt(story, self.settings.language)
+        return self.job(f"rating-{place}", text, model=self.rater, max_tokens=_RATING_TOKENS)
 
     def next_jobs(self, answers: Mapping[str, Completion]) -> Sequence[Job]:
         """Return the stories once all batches are answered, then the ratings of the stories."""
@@ -417,7 +376,7 @@ class CsiSuite(Measurement):
             return "no correlation"
         return f"r = {stories.per_story:.2f} over {stories.n_stories} stories"
 
-    def _stories(self, answers: Mapping[str, Completion]) -> StoriesRecord | None:
+    def _stories(self, answers: Mapping[str, Completion]) -> Validity | None:
         if not self.settings.stories:
             return None
         try:
@@ -439,32 +398,33 @@ class CsiSuite(Measurement):
             rated.append(RatedStory(negative_share=share, tragedy=rating))
         if not rated and not unrated:
             return None
-        found = validity(rated, n_unrated=unrated)
-        return StoriesRecord(
-            rater=self.rater,
-            n_stories=found.n_stories,
-            n_unrated=found.n_unrated,
-            per_story=found.per_story,
-            per_story_ci95=found.per_story_ci95,
-            per_group=found.per_group,
-            group_means=list(found.group_means),
+        return validity(rated, n_unrated=unrated)
+
+
+def _figures(
+    scores: CsiScores, comparator: Reliability | None, stories: Validity | None
+) -> Iterator[FigureRecord]:
+    for name in FIGURES:
+        estimate = getattr(scores, name)
+        yield FigureRecord(name=name, label=name, value=estimate.value, ci95=estimate.ci95)
+    if comparator is not None:
+        for name in ("consistency", "reluctancy", "coverage"):
+            yield FigureRecord(
+                name=f"comparator_{name}",
+                label=f"{comparator.scale}, for comparison: {name}",
+                value=getattr(comparator, name),
+            )
+    if stories is not None:
+        yield FigureRecord(
+            name="stories_r",
+            label="stories: correlation with their seed words",
+            value=stories.per_story,
+            ci95=stories.per_story_ci95,
         )
 
 
-def plan_csi(
-    settings: CsiSettings,
-    *,
-    suite_id: str,
-    model: str,
-    identity: Mapping[str, str],
-    rater_identity: Mapping[str, str] | None,
-    folder: Path,
-    line: int,
-) -> CsiSuite:
+def plan_csi(settings: CsiSettings, *, instrument: Instrument, place: SuitePlace) -> CsiSuite:
     """Return the inventory for one model.
-
-    `identity` and `rater_identity` identify the completions of the two models. `folder` is where
-    relative paths of the settings begin, and `line` is the line of the suite in its file.
 
     Raises
     ------
@@ -472,16 +432,13 @@ def plan_csi(
         If the word list cannot be read or has too few words, or the anchors are not two words.
     """
     anchors_for(settings.anchors, settings.anchor_language or settings.language)
-    word_list = load_words(settings.word_list or settings.language, folder=folder)
+    word_list = load_words(settings.word_list or settings.language, folder=place.path.parent)
     return CsiSuite(
-        id=suite_id,
-        model=model,
-        line=line,
+        instrument=instrument,
+        place=place,
         settings=settings,
         words=_drawn(word_list, settings),
         word_list=word_list,
-        identity=identity,
-        rater_identity=identity if rater_identity is None else rater_identity,
     )
 
 
@@ -500,7 +457,3 @@ def _drawn(word_list: WordList, settings: CsiSettings) -> tuple[str, ...]:
         )
     draw = random.Random(derive_seed("csi-words", settings.seed))  # noqa: S311 - reproducible
     return tuple(word_list.words[i] for i in sorted(draw.sample(range(n), settings.words)))
-
-
-def _estimate(estimate: CsiEstimate) -> ScoreRecord:
-    return ScoreRecord(value=estimate.value, ci95=estimate.ci95)

@@ -12,7 +12,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from pytest_promptse.psychometrics._scales import Scale
+from pytest_promptse.instruments._scales import Scale
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.errors import SettingsError
-from pytest_promptse.psychometrics._scales import Scale
+from pytest_promptse.instruments._scales import Scale
 from pytest_promptse.psychometrics.emotionbench._situations import (
     read_published_situations,
     render_situations,
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pytest_promptse.psychometrics._scales import Compute
+    from pytest_promptse.instruments._scales import Compute
 
 __all__ = ["EMOTION_SCALES", "import_clone", "read_scales", "render_scales"]
 

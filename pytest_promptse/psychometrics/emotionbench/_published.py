@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.errors import SettingsError
-from pytest_promptse.psychometrics._scales import Scale
+from pytest_promptse.instruments._scales import Scale
 from pytest_promptse.psychometrics.emotionbench._factors import EMOTIONS, NEGATIVE, PANAS, POSITIVE
 from pytest_promptse.psychometrics.emotionbench._scoring import Evoked
 

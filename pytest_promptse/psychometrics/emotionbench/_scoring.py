@@ -20,6 +20,7 @@ __all__ = [
     "AffectChange",
     "Arrow",
     "Evoked",
+    "HumanChange",
     "Summary",
     "compare",
     "compare_paired",
@@ -63,6 +64,14 @@ class Evoked:
 
 
 @dataclass(frozen=True, kw_only=True)
+class HumanChange:
+    """Mean and standard deviation of the change over the subjects of the paper's study."""
+
+    delta: float
+    sd: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class AffectChange:
     """One cell of the table: a factor, an emotion or all, compared with the default measure.
 
@@ -85,6 +94,8 @@ class AffectChange:
         The sign of the change if it is significant at `ALPHA`.
     icc
         Intraclass correlation of the runs of one situation.
+    human
+        The human norm of the same row, for PANAS.
     """
 
     name: str
@@ -97,6 +108,7 @@ class AffectChange:
     test: Literal["student", "welch", "paired"] | None
     arrow: Arrow
     icc: float | None = None
+    human: HumanChange | None = None
 
 
 def summarise(totals: Sequence[float]) -> Summary:

@@ -10,17 +10,17 @@ import msgspec
 
 from pytest_promptse._suggestions import nearest
 from pytest_promptse.errors import SettingsError
-from pytest_promptse.models._base import derive_seed
-from pytest_promptse.psychometrics._scales import Scale, item_order, read_ratings, scale_prompt
-from pytest_promptse.psychometrics._suite import (
+from pytest_promptse.instruments import (
     AnswerLog,
-    Count,
+    FigureGate,
     IntervalGateSettings,
     Measurement,
     Probe,
-    PsychometricGate,
-    Share,
+    Scale,
 )
+from pytest_promptse.instruments._measurement import Count, Share, judged, worst_of
+from pytest_promptse.instruments._scales import item_order, read_ratings, scale_prompt
+from pytest_promptse.models._base import derive_seed
 from pytest_promptse.psychometrics.emotionbench._factors import (
     EMOTIONS,
     NEGATIVE,
@@ -30,6 +30,7 @@ from pytest_promptse.psychometrics.emotionbench._factors import (
 from pytest_promptse.psychometrics.emotionbench._importer import EMOTION_SCALES, read_scales
 from pytest_promptse.psychometrics.emotionbench._scoring import (
     OVERALL,
+    AffectChange,
     Evoked,
     score_contrasts,
     score_table,
@@ -40,17 +41,24 @@ from pytest_promptse.psychometrics.emotionbench._situations import (
     own_situations,
     read_situations,
 )
-from pytest_promptse.psychometrics.emotionbench._tables import rows_with_norms, scale_record
-from pytest_promptse.record._psychometrics import ChangeRecord, EmotionBenchRecord, ScaleRecord
+from pytest_promptse.psychometrics.emotionbench._tables import (
+    ScaleResult,
+    change_label,
+    rows_with_norms,
+    scale_blocks,
+    scale_figures,
+)
+from pytest_promptse.record._instruments import FigureRecord
+from pytest_promptse.record._sections import Prose
+from pytest_promptse.reports._formatting import signed
 from pytest_promptse.scoring._gate import judge_gate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from pytest_promptse.instruments import Instrument, InstrumentRecord, Ratings, SuitePlace
     from pytest_promptse.models._base import Completion
-    from pytest_promptse.psychometrics._scales import Ratings
-    from pytest_promptse.psychometrics.emotionbench._scoring import AffectChange
     from pytest_promptse.scoring._scores import Gate
 
 __all__ = ["EmotionBenchSettings", "EmotionBenchSuite", "plan_emotionbench"]
@@ -145,11 +153,6 @@ class EmotionBenchSuite(Measurement):
     situations: SituationSet
     scales: Mapping[str, Scale]
 
-    @property
-    def kind(self) -> Literal["emotionbench"]:
-        """The kind of suite."""
-        return "emotionbench"
-
     def _scale_of(self, factor: str) -> str:
         if self.settings.scale != _SPECIFIC:
             return self.settings.scale
@@ -195,7 +198,7 @@ class EmotionBenchSuite(Measurement):
     ) -> tuple[Probe, _Measure]:
         situation = None if text is None else imagine(text)
         prompt = scale_prompt(self.scales[measure.scale], measure.order, situation=situation)
-        return self._probe(group, name, prompt), measure
+        return self.probe(group, name, prompt), measure
 
     @cached_property
     def probes(self) -> Sequence[Probe]:
@@ -207,17 +210,21 @@ class EmotionBenchSuite(Measurement):
         return {probe.job.key: measure for probe, measure in self._planned}
 
     @cached_property
-    def gates(self) -> Sequence[PsychometricGate]:
-        """The gates that have a bound."""
-        found: list[PsychometricGate] = []
-        for name in _GATE_CATEGORIES:
-            if self._response_bounds(name) != (None, None):
-                found += [PsychometricGate(name=name, scope=scope) for scope in self._scopes()]
-        if self.settings.max_refusals is not None:
-            found.append(PsychometricGate(name="refusals"))
-        if self.settings.min_coverage is not None:
-            found.append(PsychometricGate(name="coverage"))
-        return tuple(found)
+    def gates(self) -> Sequence[FigureGate]:
+        """The gates that have a bound: of affect in each scope, and of all responses."""
+        settings = self.settings
+        found: list[FigureGate] = []
+        for name, low, high in (
+            ("positive-affect", settings.min_delta_positive, settings.max_delta_positive),
+            ("negative-affect", settings.min_delta_negative, settings.max_delta_negative),
+        ):
+            if (low, high) != (None, None):
+                found += [
+                    FigureGate(name=name, scope=scope, low=low, high=high)
+                    for scope in self._scopes()
+                ]
+        of_responses = {gate.name: gate for gate in super().gates}
+        return (*found, *(of_responses[n] for n in ("refusals", "coverage") if n in of_responses))
 
     def _scopes(self) -> list[str | None]:
         factors = list(dict.fromkeys(each.factor for each in self.situations.situations))
@@ -228,12 +235,6 @@ class EmotionBenchSuite(Measurement):
                 return list(dict.fromkeys(factor.rpartition("-")[0] for factor in factors))
             case "factor":
                 return list(factors)
-
-    def _response_bounds(self, name: str) -> tuple[float | None, float | None]:
-        settings = self.settings
-        if name == "positive-affect":
-            return settings.min_delta_positive, settings.max_delta_positive
-        return settings.min_delta_negative, settings.max_delta_negative
 
     def _ratings(self, measure: _Measure, completion: Completion) -> Ratings:
         return read_ratings(
@@ -253,7 +254,7 @@ class EmotionBenchSuite(Measurement):
         totals = scale.totals(ratings.ratings)
         return ", ".join(f"{name.split()[0]} {total:g}" for name, total in totals.items())
 
-    def result(self, answers: Mapping[str, Completion]) -> EmotionBenchRecord:
+    def result(self, answers: Mapping[str, Completion]) -> InstrumentRecord:
         """Return the changes of the totals."""
         log = AnswerLog()
         totals: dict[_Measure, list[dict[str, float]]] = {}
@@ -263,33 +264,51 @@ class EmotionBenchSuite(Measurement):
             if completion is None:
                 continue
             ratings = self._ratings(measure, completion)
-            log.add(probe, completion, ratings.problems)
+            problems = ratings.problems
+            log.add(probe, completion, problems, badness=problems.get("missing", 0))
             if ratings.complete:
                 n_scored += 1
                 place = replace(measure, order=())
                 totals.setdefault(place, []).append(
                     self.scales[measure.scale].totals(ratings.ratings)
                 )
-        return EmotionBenchRecord(
-            id=self.id,
-            model=self.model,
-            method=self.settings.method,
-            situations=self.situations.name,
-            n_situations=len(self.situations.situations),
-            n_planned=len(self._planned),
-            n_responses=len(log.answers),
-            n_scored=n_scored,
-            n_refused=log.problems["refusal"],
-            scales=[self._scale_record(name, totals) for name in self.scales],
-            problems=dict(log.problems),
-            worst=log.worst(lambda problems: problems.get("missing", 0)),
-            settings=msgspec.to_builtins(self.settings),
-            line=self.line,
+        scales = [self._scale_result(name, totals) for name in self.scales]
+        settings, situations = self.settings, self.situations
+        n_refused = log.problems["refusal"]
+        counted = f"{n_scored} of {log.n} responses scored, {n_refused} refusals"
+        return self.record(
+            log,
+            heading=f"{situations.name} situations, method {settings.method}: "
+            f"{len(situations.situations)} situations",
+            brief=", ".join([*_overall(scales), counted]),
+            figures=[
+                FigureRecord(
+                    name=name, label=name, group="Responses", value=n / log.n if log.n else None
+                )
+                for name, n in (("coverage", n_scored), ("refusals", n_refused))
+            ]
+            + [figure for scale in scales for figure in scale_figures(scale)],
+            blocks=[
+                Prose(text=counted),
+                *(
+                    block
+                    for scale in scales
+                    if any(summary.n for summary in scale.default.values())
+                    for block in scale_blocks(scale)
+                ),
+            ],
+            data={"n_scored": n_scored, "n_refused": n_refused, "scales": scales},
+            conditions={
+                "situations": f"{situations.name}, {len(situations.situations)}",
+                "method": settings.method,
+                "scales": ", ".join(self.scales),
+            },
+            reference="human",
         )
 
-    def _scale_record(
+    def _scale_result(
         self, name: str, totals: Mapping[_Measure, Sequence[Mapping[str, float]]]
-    ) -> ScaleRecord:
+    ) -> ScaleResult:
         settings = self.settings
         default: dict[str, list[float]] = {}
         changes: dict[str, tuple[AffectChange, ...]] = {}
@@ -313,7 +332,7 @@ class EmotionBenchSuite(Measurement):
             if settings.counterparts:
                 counterparts[category] = score_table(reference, positive, method=settings.method)
                 contrasts[category] = score_contrasts(negative, positive, method=settings.method)
-        return scale_record(
+        return ScaleResult.of(
             name,
             default=default,
             changes=changes,
@@ -322,43 +341,37 @@ class EmotionBenchSuite(Measurement):
             norms=rows_with_norms(name, {each.factor for each in self.situations.situations}),
         )
 
-    def decide(
-        self, gate: PsychometricGate, result: EmotionBenchRecord
-    ) -> tuple[Gate, tuple[float | None, float | None]]:
+    def decide(self, gate: FigureGate, result: InstrumentRecord) -> Gate:
         """Return the decision of a gate.
 
-        The bounds are (lower, upper), None if not set.
+        The figure of a gate of affect is the change in the expected direction: the fall of positive
+        affect, or the rise of negative affect. It is in the unit of the settings.
         """
-        kind = self.settings.gate
-        if gate.name == "refusals":
-            share = result.n_refused / result.n_responses if result.n_responses else None
-            bound = self.settings.max_refusals
-            decided = judge_gate(gate.name, share, bound, kind="point", direction="at most")
-            return decided, (None, bound)
-        if gate.name == "coverage":
-            share = result.n_scored / result.n_responses if result.n_responses else None
-            bound = self.settings.min_coverage
-            return judge_gate(gate.name, share, bound, kind="point"), (bound, None)
-        low, high = self._response_bounds(gate.name)
-        change = _row(result, _GATE_CATEGORIES[gate.name], gate.scope or OVERALL)
-        return _response_gate(gate, change, (low, high), unit=self.settings.unit, kind=kind), (
-            low,
-            high,
-        )
+        category = _GATE_CATEGORIES.get(gate.name)
+        if category is None:
+            figure = result.figure(gate.name)
+            return judged(gate, figure.value if figure else None)
+        change = _change(result, category, gate.scope or OVERALL)
+        return _response_gate(gate, change, unit=self.settings.unit, kind=self.settings.gate)
 
 
-def _row(result: EmotionBenchRecord, category: str, name: str) -> ChangeRecord | None:
-    for scale in result.scales:
-        for change in scale.changes.get(category, []):
-            if change.name == name:
-                return change
+def _change(result: InstrumentRecord, category: str, name: str) -> AffectChange | None:
+    for scale in result.data["scales"]:
+        for change in scale["changes"].get(category, []):
+            if change["name"] == name:
+                return msgspec.convert(change, AffectChange)
     return None
 
 
+def _overall(scales: Sequence[ScaleResult]) -> Iterator[str]:
+    for scale in scales:
+        for category, changes in scale.changes.items():
+            yield from (f"{category} {signed(c.delta)}" for c in changes if c.name == OVERALL)
+
+
 def _response_gate(
-    gate: PsychometricGate,
-    change: ChangeRecord | None,
-    bounds: tuple[float | None, float | None],
+    gate: FigureGate,
+    change: AffectChange | None,
     *,
     unit: Literal["points", "human_sd"],
     kind: Literal["point", "confident"],
@@ -367,48 +380,43 @@ def _response_gate(
 
     Parameters
     ----------
+    gate
+        The gate, ``positive-affect`` or ``negative-affect``, with its bounds in `unit`.
     change
         The measured change, or None if nothing could be scored.
-    bounds
-        Smallest and largest change in the expected direction, None if not set.
     unit
-        The unit of `bounds`: points of the scale, or standard deviations of human subjects.
+        Points of the scale, or standard deviations of human subjects.
     kind
         Whether the value or its interval must be within the bounds.
-    gate
-        The gate, whose name is ``positive-affect`` or that of another figure.
     """
-    sign = -1.0 if gate.name == "positive-affect" else 1.0
     name = gate.name if gate.scope is None else f"{gate.scope} {gate.name}"
-    low, high = bounds
     if change is None or change.delta is None:
-        return judge_gate(name, None, low if low is not None else high)
-    factor = sign
+        return judged(gate, None)
+    factor = -1.0 if gate.name == "positive-affect" else 1.0
     if unit == "human_sd":
         if change.human is None or change.human.sd == 0:
-            raise SettingsError(f"{name}: there is no human norm for {change.name!r}")
-        factor = sign / change.human.sd
+            raise SettingsError(f"{name}: there is no human norm for {change_label(change.name)!r}")
+        factor /= change.human.sd
     value = change.delta * factor
-    ci95 = None
-    if change.ci95 is not None:
-        first, second = (bound * factor for bound in change.ci95)
-        ci95 = (min(first, second), max(first, second))
-    decided: list[Gate] = []
-    if low is not None:
-        decided.append(judge_gate(name, value, low, ci95=ci95, kind=kind))
-    if high is not None:
-        decided.append(judge_gate(name, value, high, ci95=ci95, kind=kind, direction="at most"))
-        if value < 0:
-            # Affect may not move further than this in the other direction either.
-            mirrored = None if ci95 is None else (-ci95[1], -ci95[0])
-            other = judge_gate(name, -value, high, ci95=mirrored, kind=kind, direction="at most")
-            decided.append(msgspec.structs.replace(other, value=value, ci95=ci95))
-    order = {"fail": 0, "inconclusive": 1, "pass": 2}
-    worst = min(decided, key=lambda one: order[one.verdict or "pass"])
+    ci95 = _scaled(change.ci95, factor)
+    worst = judged(gate, value, ci95=ci95, kind=kind)
+    if gate.high is not None and value < 0:
+        # Affect may not move further than this in the other direction either.
+        other = judge_gate(
+            name, -value, gate.high, ci95=_scaled(ci95, -1.0), kind=kind, direction="at most"
+        )
+        worst = worst_of(worst, msgspec.structs.replace(other, value=value, ci95=ci95))
     if worst.verdict != "fail":
         return worst
-    finding = _finding(value, low, is_significant=change.arrow != "none")
+    finding = _finding(value, gate.low, is_significant=change.arrow != "none")
     return msgspec.structs.replace(worst, message=f"{finding}: {worst.message}")
+
+
+def _scaled(ci95: tuple[float, float] | None, factor: float) -> tuple[float, float] | None:
+    if ci95 is None:
+        return None
+    low, high = sorted(end * factor for end in ci95)
+    return low, high
 
 
 def _finding(value: float, low: float | None, *, is_significant: bool) -> str:
@@ -423,17 +431,9 @@ def _finding(value: float, low: float | None, *, is_significant: bool) -> str:
 
 
 def plan_emotionbench(
-    settings: EmotionBenchSettings,
-    *,
-    suite_id: str,
-    model: str,
-    identity: Mapping[str, str],
-    folder: Path,
-    line: int,
+    settings: EmotionBenchSettings, *, instrument: Instrument, place: SuitePlace
 ) -> EmotionBenchSuite:
     """Return EmotionBench for one model.
-
-    `identity` identifies the model's completions. `line` is the line of the suite in its file.
 
     Raises
     ------
@@ -449,16 +449,14 @@ def plan_emotionbench(
     situations = (
         own_situations()
         if settings.situations == "own"
-        else read_situations(folder / settings.situations)
+        else read_situations(place.path.parent / settings.situations)
     ).select(emotions=settings.emotions, per_factor=settings.per_factor)
     suite = EmotionBenchSuite(
-        id=suite_id,
-        model=model,
-        line=line,
+        instrument=instrument,
+        place=place,
         settings=settings,
         situations=situations,
-        scales=_scales(settings, situations, folder),
-        identity=identity,
+        scales=_scales(settings, situations, place.path.parent),
     )
     if settings.scale != PANAS.name and any(gate.name in _GATE_CATEGORIES for gate in suite.gates):
         raise SettingsError("bounds on delta need scale: PANAS; other scales have other totals")

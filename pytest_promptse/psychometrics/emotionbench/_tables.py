@@ -1,8 +1,11 @@
-"""Records of the results of one scale, by factor, by emotion and overall."""
+"""Results of one scale, by factor, by emotion and overall: values, figures, and what to show."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from pytest_promptse.psychometrics.emotionbench._factors import (
     EMOTIONS,
@@ -11,53 +14,72 @@ from pytest_promptse.psychometrics.emotionbench._factors import (
     factor_name,
     human_norms,
 )
-from pytest_promptse.psychometrics.emotionbench._scoring import OVERALL, summarise
-from pytest_promptse.record._psychometrics import (
-    ChangeRecord,
-    HumanRecord,
-    ScaleRecord,
-    SummaryRecord,
+from pytest_promptse.psychometrics.emotionbench._importer import OVERALL_CATEGORY
+from pytest_promptse.psychometrics.emotionbench._scoring import (
+    OVERALL,
+    HumanChange,
+    Summary,
+    summarise,
 )
+from pytest_promptse.record._instruments import FigureRecord
+from pytest_promptse.record._sections import (
+    Column,
+    Intervals,
+    PlottedInterval,
+    Prose,
+    Table,
+    text,
+)
+from pytest_promptse.reports._formatting import ARROWS, NOT_MEASURED
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from pytest_promptse.psychometrics.emotionbench._scoring import AffectChange
+    from pytest_promptse.record._sections import Block, Cell
 
-__all__ = ["rows_with_norms", "scale_record", "summary_record"]
+__all__ = ["ScaleResult", "change_label", "rows_with_norms", "scale_blocks", "scale_figures"]
+
+Changes = dict[str, tuple["AffectChange", ...]]
+_FEWEST_FACTORS = 3
 
 
-def scale_record(
-    scale: str,
-    *,
-    default: Mapping[str, Sequence[float]],
-    changes: Mapping[str, Iterable[AffectChange]],
-    counterparts: Mapping[str, Iterable[AffectChange]] | None = None,
-    contrasts: Mapping[str, Iterable[AffectChange]] | None = None,
-    norms: Collection[str] = (),
-) -> ScaleRecord:
-    """Return the results of `scale`.
+@dataclass(frozen=True, kw_only=True)
+class ScaleResult:
+    """The totals of one scale, by category.
 
-    Parameters
-    ----------
-    default
-        The default totals of each category.
-    changes
-        The changes of each category.
-    counterparts
-        The changes in the situations' positive counterparts.
-    contrasts
-        The changes from the situations to their counterparts.
-    norms
-        Names of the changes that get human norms, see `rows_with_norms`.
+    ``default`` summarises the default measure. ``counterparts`` are the changes in the situations'
+    positive counterparts. ``contrasts`` are those from the situations to their counterparts.
     """
-    return ScaleRecord(
-        scale=scale,
-        default={category: summary_record(totals) for category, totals in default.items()},
-        changes=_records(changes, norms),
-        counterparts=_records(counterparts or {}),
-        contrasts=_records(contrasts or {}),
-    )
+
+    scale: str
+    default: dict[str, Summary]
+    changes: Changes
+    counterparts: Changes
+    contrasts: Changes
+
+    @classmethod
+    def of(
+        cls,
+        scale: str,
+        *,
+        default: Mapping[str, Sequence[float]],
+        changes: Mapping[str, Iterable[AffectChange]],
+        counterparts: Mapping[str, Iterable[AffectChange]] | None = None,
+        contrasts: Mapping[str, Iterable[AffectChange]] | None = None,
+        norms: Collection[str] = (),
+    ) -> ScaleResult:
+        """Return the results of a scale. `norms` names the changes that get human norms."""
+        return cls(
+            scale=scale,
+            default={category: summarise(totals) for category, totals in default.items()},
+            changes={
+                category: tuple(_with_norm(change, category, norms) for change in rows)
+                for category, rows in changes.items()
+            },
+            counterparts={name: tuple(rows) for name, rows in (counterparts or {}).items()},
+            contrasts={name: tuple(rows) for name, rows in (contrasts or {}).items()},
+        )
 
 
 def rows_with_norms(scale: str, factors: Collection[str]) -> frozenset[str]:
@@ -80,45 +102,166 @@ def rows_with_norms(scale: str, factors: Collection[str]) -> frozenset[str]:
     return frozenset(factors) | {name for name, parts in pooled.items() if parts <= set(factors)}
 
 
-def summary_record(totals: Sequence[float]) -> SummaryRecord:
-    """Return the mean and the standard deviation of `totals`."""
-    summary = summarise(totals)
-    return SummaryRecord(n=summary.n, mean=summary.mean, sd=summary.sd)
-
-
-def _records(
-    changes: Mapping[str, Iterable[AffectChange]], norms: Collection[str] = ()
-) -> dict[str, list[ChangeRecord]]:
-    return {
-        category: [
-            _record(change, _human(change.name, category) if change.name in norms else None)
-            for change in rows
-        ]
-        for category, rows in changes.items()
-    }
-
-
-def _human(name: str, category: str) -> HumanRecord | None:
-    norm = human_norms().get(name)
+def _with_norm(change: AffectChange, category: str, norms: Collection[str]) -> AffectChange:
+    norm = human_norms().get(change.name) if change.name in norms else None
     if norm is None:
-        return None
-    if category == POSITIVE:
-        return HumanRecord(delta=norm.delta_positive, sd=norm.sd_positive)
-    return HumanRecord(delta=norm.delta_negative, sd=norm.sd_negative)
+        return change
+    delta, sd = (
+        (norm.delta_positive, norm.sd_positive)
+        if category == POSITIVE
+        else (norm.delta_negative, norm.sd_negative)
+    )
+    return replace(change, human=HumanChange(delta=delta, sd=sd))
 
 
-def _record(change: AffectChange, human: HumanRecord | None) -> ChangeRecord:
-    return ChangeRecord(
-        name=change.name,
-        label=change.name if change.name == OVERALL else factor_name(change.name),
-        n_situations=change.n_situations,
-        n_runs=change.n_runs,
-        delta=change.delta,
-        sd=change.sd,
-        ci95=change.ci95,
-        p_value=change.p_value,
-        test=change.test,
-        arrow=change.arrow,
-        icc=change.icc,
-        human=human,
+def change_label(name: str) -> str:
+    """Return the name of a factor, an emotion or ``Overall`` as words."""
+    return name if name == OVERALL else factor_name(name)
+
+
+def _is_factor(change: AffectChange) -> bool:
+    return "-" in change.name
+
+
+def scale_figures(scale: ScaleResult) -> Iterator[FigureRecord]:
+    """Yield the changes of a scale, and how far those of factors are from human subjects'."""
+    for group, wanted, brief in (("by emotion", False, True), ("by factor", True, False)):
+        for category, changes in scale.changes.items():
+            for change in changes:
+                if _is_factor(change) == wanted:
+                    yield FigureRecord(
+                        name=f"{scale.scale}/{change.name}/{category}",
+                        label=f"{change_label(change.name)}, {category}",
+                        group=f"{scale.scale}, {group}",
+                        kind="signed",
+                        value=change.delta,
+                        ci95=change.ci95,
+                        reference=change.human.delta if change.human else None,
+                        brief=brief,
+                    )
+    for category, changes in scale.changes.items():
+        pairs = [
+            (change.delta, change.human.delta)
+            for change in changes
+            if _is_factor(change) and change.delta is not None and change.human
+        ]
+        if pairs:
+            difference, correlation = _alignment(pairs)
+            for name, label, value in (
+                ("difference", f"mean |difference|, {category}", difference),
+                ("r", f"correlation, {category}", correlation),
+            ):
+                yield FigureRecord(
+                    name=f"{scale.scale}/human-{name}/{category}",
+                    label=label,
+                    group=f"Against human subjects, over {len(pairs)} factors",
+                    kind="statistic",
+                    value=value,
+                )
+
+
+def _alignment(pairs: Sequence[tuple[float, float]]) -> tuple[float, float | None]:
+    """Return the mean absolute difference of pairs and Pearson's correlation."""
+    model, human = np.array(pairs).T
+    difference = float(np.abs(model - human).mean())
+    if len(pairs) < _FEWEST_FACTORS or np.ptp(model) == 0 or np.ptp(human) == 0:
+        return difference, None
+    return difference, float(np.corrcoef(model, human)[0, 1])
+
+
+def scale_blocks(scale: ScaleResult, *, plots: bool = True) -> Iterator[Block]:
+    """Yield the tables of a scale with changes by emotion and by factor, and plots."""
+    if plots:
+        yield from _plots(scale)
+    summaries = ", ".join(f"{name} {_written(each)}" for name, each in scale.default.items())
+    yield Prose(text=f"{scale.scale} default measure: {summaries}")
+    for name, title, changes in (
+        ("changes", f"{scale.scale}: change from the default measure", scale.changes),
+        (
+            "counterparts",
+            f"{scale.scale}: after the positive counterparts, from the default measure",
+            scale.counterparts,
+        ),
+        (
+            "contrasts",
+            f"{scale.scale}: from situations to their positive counterparts",
+            scale.contrasts,
+        ),
+    ):
+        if any(changes.values()):
+            shown = name != "counterparts"
+            yield _table(name, title, changes, factors=False, brief=None if shown else 0)
+            if any(map(_is_factor, next(iter(changes.values())))):
+                yield _table(
+                    f"{name}-factors", f"{title}, by factor", changes, factors=True, brief=0
+                )
+
+
+def _written(summary: Summary) -> str:
+    if summary.mean is None:
+        return NOT_MEASURED
+    sd = "" if summary.sd is None else f" ± {summary.sd:.1f}"
+    return f"{summary.mean:.1f}{sd}"
+
+
+def _plots(scale: ScaleResult) -> Iterator[Intervals]:
+    for category, changes in scale.changes.items():
+        rows = tuple(
+            PlottedInterval(
+                label=change_label(change.name),
+                value=change.delta,
+                ci95=change.ci95,
+                reference=change.human.delta if change.human else None,
+            )
+            for change in changes
+            if not _is_factor(change)
+        )
+        if any(row.value is not None for row in rows):
+            yield Intervals(
+                title=f"{category} by emotion",
+                axis="change in points",
+                rows=rows,
+                reference="human",
+            )
+
+
+def _table(
+    name: str,
+    title: str,
+    changes: Changes,
+    *,
+    factors: bool,
+    brief: int | None,
+) -> Table:
+    has_norms = any(change.human for rows in changes.values() for change in rows)
+    columns = [text("situations", "situations")]
+    for category in changes:
+        # Imported scales may have more totals than fit a terminal. Other reports show them all.
+        shown = category == OVERALL_CATEGORY or OVERALL_CATEGORY not in changes
+        columns += [
+            text("", f"{category} arrow", brief=shown),
+            Column(title=category, key=category, kind="points", brief=shown),
+            Column(title="95 %", key=f"{category} ci95", kind="signed interval", brief=False),
+        ]
+        if has_norms:
+            columns.append(
+                Column(title="human", key=f"{category} human", kind="points", brief=shown)
+            )
+    rows: dict[str, list[Cell]] = {}
+    for by_category in zip(*changes.values(), strict=True):
+        first = by_category[0]
+        if _is_factor(first) != factors:
+            continue
+        cells = rows.setdefault(first.name, [change_label(first.name)])
+        for change in by_category:
+            arrow = "" if change.delta is None else ARROWS[change.arrow]
+            cells += [arrow, change.delta, change.ci95]
+            if has_norms:
+                cells.append(change.human.delta if change.human else None)
+    return Table(
+        name=name,
+        title=title,
+        columns=tuple(columns),
+        rows=tuple(map(tuple, rows.values())),
+        brief=brief,
     )

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from pytest_promptse.psychometrics._responses import clean, holds_word, is_refusal
-from pytest_promptse.psychometrics._scales import scale_prompt
+from pytest_promptse.instruments._responses import clean, holds_word, is_refusal
+from pytest_promptse.instruments._scales import scale_prompt
 from pytest_promptse.psychometrics.emotionbench._factors import PANAS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_promptse.psychometrics._scales import Scale
+    from pytest_promptse.instruments._scales import Scale
 
 __all__ = [
     "NEUTRAL",

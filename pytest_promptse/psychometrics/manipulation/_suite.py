@@ -10,18 +10,17 @@ import msgspec
 
 from pytest_promptse._suggestions import nearest
 from pytest_promptse.errors import SettingsError, VariantError
-from pytest_promptse.models._base import derive_seed
-from pytest_promptse.psychometrics._scales import item_order, read_ratings
-from pytest_promptse.psychometrics._suite import (
+from pytest_promptse.instruments._measurement import (
     AnswerLog,
     Measurement,
     Probe,
-    PsychometricGate,
     Share,
     SuiteSettings,
 )
+from pytest_promptse.instruments._scales import item_order, read_ratings
+from pytest_promptse.models._base import derive_seed
 from pytest_promptse.psychometrics.emotionbench._factors import NEGATIVE, PANAS, POSITIVE
-from pytest_promptse.psychometrics.emotionbench._tables import summary_record
+from pytest_promptse.psychometrics.emotionbench._scoring import summarise
 from pytest_promptse.psychometrics.manipulation._questions import (
     NEUTRAL,
     OWN_PROMPTS,
@@ -34,26 +33,21 @@ from pytest_promptse.psychometrics.manipulation._questions import (
     read_label,
     recognition,
 )
-from pytest_promptse.record._psychometrics import (
-    AffectShiftRecord,
-    LevelRecord,
-    ManipulationRecord,
-    RecognitionRecord,
-    ShiftRecord,
-    SummaryRecord,
-)
-from pytest_promptse.scoring._gate import judge_gate
+from pytest_promptse.record._instruments import FigureRecord
+from pytest_promptse.record._sections import Column, Prose, Table, table_of, text
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._generate import Selection, generate
 from pytest_promptse.variants._library import Library
 from pytest_promptse.variants._registry import rewriter_named
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from pytest_promptse.instruments import Instrument, InstrumentRecord, SuitePlace
     from pytest_promptse.models._base import Completion
-    from pytest_promptse.psychometrics.manipulation._questions import Shift
-    from pytest_promptse.scoring._scores import Gate
+    from pytest_promptse.psychometrics.emotionbench._scoring import Summary
+    from pytest_promptse.psychometrics.manipulation._questions import Recognition, Shift
+    from pytest_promptse.record._sections import Block
 
 __all__ = ["ManipulationSettings", "ManipulationSuite", "plan_manipulation"]
 
@@ -117,6 +111,21 @@ class _Question:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AffectShift:
+    """The shift of affect after variants of one emotion and level, over prompts.
+
+    ``emotion`` is ``neutral`` for the control. ``perspective`` is ``own`` for the affect that the
+    model reports as its own, or ``writer`` for the affect that it reads in the message's writer.
+    """
+
+    emotion: str
+    distance: float
+    perspective: Perspective
+    positive: Shift
+    negative: Shift
+
+
+@dataclass(frozen=True, kw_only=True)
 class ManipulationSuite(Measurement):
     """The check for one model.
 
@@ -128,11 +137,6 @@ class ManipulationSuite(Measurement):
 
     settings: ManipulationSettings
     messages: tuple[_Message, ...]
-
-    @property
-    def kind(self) -> Literal["manipulation"]:
-        """The kind of suite."""
-        return "manipulation"
 
     @cached_property
     def _labels(self) -> tuple[str, ...]:
@@ -153,10 +157,10 @@ class ManipulationSuite(Measurement):
                 )
                 text = affect_prompt(message.text, perspective, order)
                 question = _Question(message=message, perspective=perspective, order=order)
-                found.append((self._probe(perspective, message.name, text), question))
+                found.append((self.probe(perspective, message.name, text), question))
             question = _Question(message=message, perspective=None, order=())
             text = label_prompt(message.text, self._labels)
-            probe = self._probe(_LABEL, message.name, text, max_tokens=_LABEL_TOKENS)
+            probe = self.probe(_LABEL, message.name, text, max_tokens=_LABEL_TOKENS)
             found.append((probe, question))
         return tuple(found)
 
@@ -164,17 +168,6 @@ class ManipulationSuite(Measurement):
     def probes(self) -> Sequence[Probe]:
         """Three questions about each message."""
         return tuple(probe for probe, _ in self._planned)
-
-    @cached_property
-    def gates(self) -> Sequence[PsychometricGate]:
-        """The gates that have a bound."""
-        bounds = {
-            "recognised": self.settings.min_recognised,
-            "coverage": self.settings.min_coverage,
-        }
-        return tuple(
-            PsychometricGate(name=name) for name, bound in bounds.items() if bound is not None
-        )
 
     @cached_property
     def _questions(self) -> Mapping[str, _Question]:
@@ -193,7 +186,7 @@ class ManipulationSuite(Measurement):
         totals = scale.totals(ratings.ratings)
         return ", ".join(f"{name.split()[0]} {total:g}" for name, total in totals.items())
 
-    def result(self, answers: Mapping[str, Completion]) -> ManipulationRecord:
+    def result(self, answers: Mapping[str, Completion]) -> InstrumentRecord:
         """Return the shifts of affect by emotion and level, and the recognised labels."""
         totals: dict[tuple[_Message, Perspective], dict[str, float]] = {}
         chosen: list[tuple[_Message, str]] = []
@@ -224,60 +217,42 @@ class ManipulationSuite(Measurement):
                     n_scored += 1
                     place = (question.message, question.perspective)
                     totals[place] = scale.totals(ratings.ratings)
-            log.add(probe, completion, found)
-        return ManipulationRecord(
-            id=self.id,
-            model=self.model,
-            n_prompts=len({each.prompt for each in self.messages}),
-            n_planned=len(self._planned),
-            n_responses=len(log.answers),
-            n_scored=n_scored,
-            baseline={
-                perspective: self._baseline(totals, perspective) for perspective in PERSPECTIVES
+            log.add(probe, completion, found, badness=sum(found.values()))
+        baseline = {of: self._baseline(totals, of) for of in PERSPECTIVES}
+        shifts = self._shifts(totals)
+        pairs = [(message.label, label) for message, label in chosen]
+        labels = recognition(pairs, self._labels)
+        levels = _levels(chosen)
+        n_recognised = sum(each.is_recognised for each in labels)
+        n_prompts = len({each.prompt for each in self.messages})
+        return self.record(
+            log,
+            heading=f"{n_prompts} prompts, {n_scored} of {log.n} responses readable",
+            brief=f"{n_recognised} of {len(labels)} labels recognised above chance",
+            figures=tuple(_figures(labels, shifts, n_scored / log.n if log.n else None)),
+            blocks=(*_shift_blocks(shifts, baseline), _recognition_table(labels, levels)),
+            data={
+                "n_prompts": n_prompts,
+                "n_scored": n_scored,
+                "baseline": baseline,
+                "shifts": shifts,
+                "recognition": labels,
+                "levels": levels,
             },
-            shifts=self._shifts(totals),
-            recognition=self._recognition(chosen),
-            problems=dict(log.problems),
-            worst=log.worst(lambda problems: sum(problems.values())),
-            settings=msgspec.to_builtins(self.settings),
-            line=self.line,
+            conditions={
+                "prompts": f"{n_prompts}",
+                "emotions": ", ".join(self._labels),
+                "distances": ", ".join(f"{each:g}" for each in self.settings.distances),
+            },
         )
-
-    def _recognition(self, chosen: Sequence[tuple[_Message, str]]) -> list[RecognitionRecord]:
-        by_level: dict[tuple[str, float], list[bool]] = {}
-        for message, label in chosen:
-            by_level.setdefault((message.label, message.distance), []).append(
-                label == message.label
-            )
-        answers = [(message.label, label) for message, label in chosen]
-        return [
-            RecognitionRecord(
-                label=each.label,
-                n=each.n,
-                hits=each.hits,
-                chance=each.chance,
-                share=each.share,
-                ci95=each.ci95,
-                p_value=each.p_value,
-                p_adjusted=each.p_adjusted,
-                mistaken_for=each.mistaken_for,
-                recognised=each.is_recognised,
-                levels=[
-                    LevelRecord(distance=distance, n=len(hits), hits=sum(hits))
-                    for (label, distance), hits in sorted(by_level.items())
-                    if label == each.label
-                ],
-            )
-            for each in recognition(answers, self._labels)
-        ]
 
     def _baseline(
         self,
         totals: Mapping[tuple[_Message, Perspective], Mapping[str, float]],
         perspective: Perspective,
-    ) -> dict[str, SummaryRecord]:
+    ) -> dict[str, Summary]:
         return {
-            category: summary_record(
+            category: summarise(
                 [
                     own[category]
                     for (message, seen_from), own in totals.items()
@@ -289,7 +264,7 @@ class ManipulationSuite(Measurement):
 
     def _shifts(
         self, totals: Mapping[tuple[_Message, Perspective], Mapping[str, float]]
-    ) -> list[AffectShiftRecord]:
+    ) -> list[AffectShift]:
         originals = {
             (message.prompt, perspective): own
             for (message, perspective), own in totals.items()
@@ -298,7 +273,7 @@ class ManipulationSuite(Measurement):
         cells = dict.fromkeys(
             (each.label, each.distance) for each in self.messages if each.distance > 0
         )
-        found: list[AffectShiftRecord] = []
+        found: list[AffectShift] = []
         for label, distance in cells:
             for perspective in PERSPECTIVES:
                 pairs = [
@@ -308,60 +283,127 @@ class ManipulationSuite(Measurement):
                     == (label, distance, perspective)
                     and (message.prompt, perspective) in originals
                 ]
-                shifts = {
-                    category: paired_shift(
+                positive, negative = (
+                    paired_shift(
                         [before[category] for before, _ in pairs],
                         [after[category] for _, after in pairs],
                     )
                     for category in (POSITIVE, NEGATIVE)
-                }
+                )
                 found.append(
-                    AffectShiftRecord(
+                    AffectShift(
                         emotion=label,
                         distance=distance,
                         perspective=perspective,
-                        positive=_shift(shifts[POSITIVE]),
-                        negative=_shift(shifts[NEGATIVE]),
+                        positive=positive,
+                        negative=negative,
                     )
                 )
         return found
 
-    def decide(
-        self, gate: PsychometricGate, result: ManipulationRecord
-    ) -> tuple[Gate, tuple[float | None, float | None]]:
-        """Return the decision of a gate.
 
-        The bounds are (lower, upper), None if not set.
-        """
-        if gate.name == "recognised":
-            emotions = [each for each in result.recognition if each.label != NEUTRAL]
-            value = (
-                sum(each.recognised for each in emotions) / len(emotions)
-                if any(each.n for each in emotions)
-                else None
-            )
-            bound = self.settings.min_recognised
-        else:
-            value = result.n_scored / result.n_responses if result.n_responses else None
-            bound = self.settings.min_coverage
-        return judge_gate(gate.name, value, bound), (bound, None)
+def _levels(chosen: Sequence[tuple[_Message, str]]) -> dict[str, dict[str, tuple[int, int]]]:
+    """Return, by label and by level, how many answers chose the label, and of how many."""
+    counts: dict[str, dict[str, tuple[int, int]]] = {}
+    for message, label in sorted(chosen, key=lambda pair: pair[0].distance):
+        of_label = counts.setdefault(message.label, {})
+        level = "original" if message.distance == 0 else f"{message.distance:g}"
+        hits, n = of_label.get(level, (0, 0))
+        of_label[level] = hits + (label == message.label), n + 1
+    return counts
 
 
-def _shift(shift: Shift) -> ShiftRecord:
-    return ShiftRecord(n=shift.n, delta=shift.delta, ci95=shift.ci95)
+def _figures(
+    labels: Sequence[Recognition], shifts: Sequence[AffectShift], coverage: float | None
+) -> Iterator[FigureRecord]:
+    emotions = [each for each in labels if each.label != NEUTRAL]
+    yield FigureRecord(
+        name="recognised",
+        label="labels recognised above chance",
+        value=(
+            sum(each.is_recognised for each in emotions) / len(emotions)
+            if any(each.n for each in emotions)
+            else None
+        ),
+    )
+    yield FigureRecord(name="coverage", label="responses readable in full", value=coverage)
+    sizes = [
+        abs(shift.delta)
+        for each in shifts
+        if each.perspective == "own" and each.emotion != NEUTRAL
+        for shift in (each.positive, each.negative)
+        if shift.delta is not None
+    ]
+    yield FigureRecord(
+        name="affect_shift",
+        label="mean absolute shift of the model's own affect, over emotions and levels",
+        group="Affect, in points",
+        kind="statistic",
+        value=sum(sizes) / len(sizes) if sizes else None,
+        correlated=True,
+    )
+
+
+def _shift_blocks(
+    shifts: Sequence[AffectShift], baseline: Mapping[Perspective, Mapping[str, Summary]]
+) -> Iterator[Block]:
+    for perspective in PERSPECTIVES:
+        what = "its own affect" if perspective == "own" else "the writer's affect"
+        rows = [each for each in shifts if each.perspective == perspective]
+        if not any(each.positive.n for each in rows):
+            continue
+        yield table_of(
+            f"shift-{perspective}",
+            f"Shift of {what} from the neutral message",
+            rows,
+            (text("emotion", "emotion"), lambda each: each.emotion),
+            (text("level", "distance"), lambda each: f"{each.distance:g}"),
+            (Column(title="positive", key="positive", kind="points"), lambda r: r.positive.delta),
+            (_limits("positive_ci95"), lambda each: each.positive.ci95),
+            (Column(title="negative", key="negative", kind="points"), lambda r: r.negative.delta),
+            (_limits("negative_ci95"), lambda each: each.negative.ci95),
+        )
+        means = (
+            f"{category} {summary.mean:.1f}"
+            for category, summary in baseline[perspective].items()
+            if summary.mean is not None
+        )
+        yield Prose(text=f"after the neutral messages: {', '.join(means)}")
+
+
+def _limits(key: str) -> Column:
+    return Column(title="95 %", key=key, kind="signed interval")
+
+
+def _recognition_table(
+    labels: Sequence[Recognition], levels: Mapping[str, Mapping[str, tuple[int, int]]]
+) -> Table:
+    def by_level(each: Recognition) -> str:
+        counts = levels.get(each.label, {}).items()
+        return ", ".join(f"{level}: {hits}/{n}" for level, (hits, n) in counts)
+
+    def word(each: Recognition) -> str | None:
+        return None if each.n == 0 else "yes" if each.is_recognised else "no"
+
+    return table_of(
+        "recognition",
+        "Labels that the model recognises",
+        labels,
+        (text("label", "label"), lambda each: each.label),
+        (text("chosen", "chosen"), lambda each: f"{each.hits} of {each.n}"),
+        (text("by level", "by_level", brief=False), by_level),
+        (Column(title="share", key="share"), lambda each: each.share),
+        (Column(title="95 %", key="ci95", kind="interval", brief=False), lambda each: each.ci95),
+        (Column(title="p", key="p_adjusted", kind="p"), lambda each: each.p_adjusted),
+        (text("above chance", "recognised"), word),
+        (text("most often taken for", "mistaken_for"), lambda each: each.mistaken_for),
+    )
 
 
 def plan_manipulation(
-    settings: ManipulationSettings,
-    *,
-    suite_id: str,
-    model: str,
-    identity: Mapping[str, str],
-    line: int,
+    settings: ManipulationSettings, *, instrument: Instrument, place: SuitePlace
 ) -> ManipulationSuite:
     """Return the check for one model.
-
-    `identity` identifies the model's completions. `line` is the line of the suite in its file.
 
     Raises
     ------
@@ -412,10 +454,5 @@ def plan_manipulation(
             for each in control.variants
         ]
     return ManipulationSuite(
-        id=suite_id,
-        model=model,
-        line=line,
-        settings=settings,
-        messages=tuple(messages),
-        identity=identity,
+        instrument=instrument, place=place, settings=settings, messages=tuple(messages)
     )

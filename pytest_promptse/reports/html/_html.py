@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from pytest_promptse.config._metrics import metric_label
 from pytest_promptse.record._files import write_chunks
 from pytest_promptse.record._queries import (
@@ -26,6 +24,12 @@ from pytest_promptse.record._verdicts import remedy, verdict_word, verdicts_in_w
 from pytest_promptse.reports._escaping import escaped
 from pytest_promptse.reports._estimates import estimates, scopes
 from pytest_promptse.reports._formatting import cost_unit, per_solved
+from pytest_promptse.reports._instruments import (
+    Administered,
+    problems_in_words,
+    shown_blocks,
+    side_by_side,
+)
 from pytest_promptse.reports._length_control import control_rows, control_sentence
 from pytest_promptse.reports.html import _standalone_page
 from pytest_promptse.reports.html._embedded_data import LIMIT_BYTES, embed
@@ -69,11 +73,10 @@ def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
     All text of the record is escaped first. The page is one file without external resources.
     `limit` applies to the compressed data of variants, not to the page.
     """
-    from pytest_promptse.reports.html import _figures, _psychometrics  # noqa: PLC0415 - the extra
+    from pytest_promptse.reports.html import _figures  # noqa: PLC0415 - the extra
 
     record = escaped(record)
     series = series_of(record)
-    affect = _psychometrics.sections(record)
     harmful, n_harmful = losses(record.tasks, most=_HARMFUL)
     return _standalone_page.rendered(
         _standalone_page.FOLDER / "page.html.j2",
@@ -92,9 +95,11 @@ def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
         rankings=[_ranking(ranking) for ranking in record.rankings],
         curves=_figures.curves(record, series),
         subgroups=_figures.subgroups(record),
-        affect=affect,
+        instruments=_instruments(record),
+        shown_blocks=shown_blocks,
+        problems_in_words=problems_in_words,
         # A run without any suite is shown as a stability run without measurements.
-        stability=bool(record.suites) or isinstance(record.psychometrics, msgspec.UnsetType),
+        stability=bool(record.suites) or not record.instruments,
         causes=_causes(record),
         harmful=harmful,
         n_harmful=n_harmful,
@@ -105,6 +110,29 @@ def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
         control_rows=control_rows,
         payload=embed(record, limit=limit),
     )
+
+
+def _instruments(record: Record) -> list[dict[str, Any]]:
+    instruments = []
+    for name in dict.fromkeys(suite.instrument for suite in record.instruments):
+        results = [suite for suite in record.instruments if suite.instrument == name]
+        several = len({suite.heading for suite in results}) > 1
+        compared = side_by_side(
+            [
+                Administered(f"{one.model}, {one.heading}" if several else one.model, one)
+                for one in results
+            ]
+        )
+        instruments.append(
+            {
+                "name": name,
+                "title": results[0].title,
+                "about": results[0].about,
+                "results": results,
+                "compared": next(compared) if len(results) > 1 else None,
+            }
+        )
+    return instruments
 
 
 def _ranking(ranking: RankingRecord) -> dict[str, Any]:

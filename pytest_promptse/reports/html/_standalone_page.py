@@ -26,10 +26,18 @@ from pytest_promptse.reports._formatting import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pytest_promptse.record._sections import Bars, Intervals
+
 FOLDER = Path(__file__).with_name("page")
 MARKS = "●■◆▲▼✚✖★"
 """Marks of series, in the order of `_plots.MARKS`."""
 _NEEDS = ("jinja2", "matplotlib")
+
+
+def _plot(block: Bars | Intervals, name: str) -> str:
+    from pytest_promptse.reports.html._block_plots import plot  # noqa: PLC0415 - Matplotlib
+
+    return plot(block, name)
 
 
 class Verbatim(str):
@@ -94,6 +102,7 @@ def rendered(
         "written": written,
         "sort_value": sort_value,
         "kind": lambda block: type(block).__name__,
+        "plot": _plot,
     }
     script = "\n".join(path.read_text("utf-8") for path in scripts)
     return environment.get_template(template.name).render(

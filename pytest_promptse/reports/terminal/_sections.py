@@ -46,6 +46,14 @@ def render_sections(
     return printed(out)
 
 
+def render_blocks(blocks: Sequence[Block], *, title: str, width: int, colours: bool) -> str:
+    """Return all of `blocks` under a title as text of at most `width` columns."""
+    out = console(width=width, colours=colours)
+    out.print(Text(title, "bold"))
+    print_blocks(out, blocks, verbose=True)
+    return printed(out)
+
+
 def print_blocks(out: Console, blocks: Sequence[Block], *, verbose: bool = False) -> None:
     """Print blocks. Plots are left out.
 

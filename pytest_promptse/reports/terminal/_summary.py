@@ -15,6 +15,7 @@ from pytest_promptse.reports._formatting import WIDE, console, label, printed
 from pytest_promptse.reports._length_control import control_lines
 from pytest_promptse.reports.terminal._harmful import SHOWN, harmful
 from pytest_promptse.reports.terminal._heatmap import heatmap
+from pytest_promptse.reports.terminal._instruments import instrument_lines
 from pytest_promptse.reports.terminal._overview import (
     besides,
     further,
@@ -24,7 +25,6 @@ from pytest_promptse.reports.terminal._overview import (
     saved,
     title,
 )
-from pytest_promptse.reports.terminal._psychometrics import psychometric_lines
 from pytest_promptse.reports.terminal._ranking import ranking_lines, significant_differences
 from pytest_promptse.reports.terminal._variants import calibration, variant_lines
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from rich.console import Console
+    from rich.table import Table as Grid
 
     from pytest_promptse.record._queries import Series
     from pytest_promptse.record._schema import Record, SuiteRecord
@@ -52,13 +53,13 @@ def render(record: Record, *, width: int, colours: bool, verbosity: int = 0) -> 
     record = escaped(record)
     out = console(width=width, colours=colours)
     if verbosity < 0:
-        sections: list[Iterable[Text]] = [_brief(record, width)]
-        sections += psychometric_lines(record, verbosity=verbosity)
+        sections: list[Iterable[Text | Grid]] = [_brief(record, width)]
+        sections += instrument_lines(record, verbosity=verbosity)
     else:
         sections = [
             [Text(str(verdict), "bold") for verdict in verdicts_in_words(record)],
             *_sections(record, out, verbose=verbosity > 0),
-            *psychometric_lines(record, verbosity=verbosity),
+            *instrument_lines(record, verbosity=verbosity),
             _rejected(record) if verbosity > 1 else (),
             [*_what_next(record, width), _cost(record)],
         ]

@@ -162,6 +162,6 @@ def test_the_table_shows_scores_intervals_and_top_words(folder, capsys):
     assert main(["csi", "score", str(folder), "--top", "1"]) == 0
     out = capsys.readouterr().out
     assert "some-model, English: 4 words x 2 runs" in out
-    assert "optimism    0.2500  [" in out
+    assert "optimism     0.2500  " in out
     assert "positive: is" in out
     assert "100.00% same labels" in out

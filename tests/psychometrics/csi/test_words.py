@@ -8,7 +8,7 @@ import pytest
 
 from pytest_promptse.cli._main import main
 from pytest_promptse.errors import SettingsError
-from pytest_promptse.psychometrics._scales import Ratings, item_order, read_ratings
+from pytest_promptse.instruments._scales import Ratings, item_order, read_ratings
 from pytest_promptse.psychometrics.csi._build import build_words, read_lexicon, render_words
 from pytest_promptse.psychometrics.csi._comparator import big_five, reliability
 from pytest_promptse.psychometrics.csi._prompts import ANCHORS, anchors_for, batch_prompt

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 
 import openpyxl
 import pytest
@@ -88,10 +89,9 @@ def test_score_prints_the_papers_table(tmp_path, capsys):
     assert main(["emotionbench", "score", str(path), str(crowd_file(tmp_path / "crowd.xlsx"))]) == 0
     out = capsys.readouterr().out
     assert "m, PANAS, method paper" in out
-    assert "default" in out
-    assert "45.0 ± 7.1" in out
+    assert "PANAS default measure: Positive Affect 45.0 ± 7.1" in out
     assert "Facing Self-Opinioned People" in out
-    assert "— -30.0 (-2.2)" in out
+    assert re.search(r"— +-30.0 +-2.2", out)
     assert "crowd, PANAS, method paired" in out
     assert main(["emotionbench", "score", str(path), "--json", "--method", "cluster"]) == 0
     (table,) = json.loads(capsys.readouterr().out)

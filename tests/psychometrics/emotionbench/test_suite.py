@@ -2,14 +2,18 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 from scipy import stats
 from survey_backend import SurveyBackend
 
 from pytest_promptse.cli._main import main
+from pytest_promptse.instruments import SuitePlace
 from pytest_promptse.models._base import Completion
+from pytest_promptse.psychometrics._plugin import EmotionBench
 from pytest_promptse.psychometrics.emotionbench._factors import EMOTIONS, NEGATIVE, PANAS, POSITIVE
 from pytest_promptse.psychometrics.emotionbench._importer import EMOTION_SCALES
+from pytest_promptse.psychometrics.emotionbench._scoring import AffectChange
 from pytest_promptse.psychometrics.emotionbench._suite import (
     EmotionBenchSettings,
     plan_emotionbench,
@@ -19,11 +23,14 @@ from pytest_promptse.psychometrics.emotionbench._suite import (
 def planned(folder, **settings):
     return plan_emotionbench(
         EmotionBenchSettings(**settings),
-        suite_id="s",
-        model="survey:even",
-        identity={"model": "even"},
-        folder=folder,
-        line=1,
+        instrument=EmotionBench(),
+        place=SuitePlace(
+            id="s",
+            model="survey:even",
+            path=folder / "s.emotionbench.yaml",
+            line=1,
+            identity_of=lambda model: {"model": model},
+        ),
     )
 
 
@@ -85,14 +92,15 @@ def test_each_emotion_has_its_own_imported_scale(imported):
         default_runs=3,
     )
     found = suite.result(answered(suite))
-    assert found.n_scored == found.n_planned == 3 * 8 + 36
-    assert [scale.scale for scale in found.scales] == list(EMOTION_SCALES.values())
-    for scale, (emotion, factors) in zip(found.scales, EMOTIONS.items(), strict=True):
-        assert scale.default["Overall"].n == 3
-        names = [change.name for change in scale.changes["Overall"]]
+    assert found.data["n_scored"] == found.n_planned == 3 * 8 + 36
+    scales = found.data["scales"]
+    assert [scale["scale"] for scale in scales] == list(EMOTION_SCALES.values())
+    for scale, (emotion, factors) in zip(scales, EMOTIONS.items(), strict=True):
+        assert scale["default"]["Overall"]["n"] == 3
+        names = [change["name"] for change in scale["changes"]["Overall"]]
         assert names == [f"{emotion}-{n}" for n in range(len(factors))] + [emotion, "Overall"]
-        assert not any(change.human for change in scale.changes["Overall"])
-        assert set(scale.changes) == {"Overall", "First half"}
+        assert not any(change["human"] for change in scale["changes"]["Overall"])
+        assert set(scale["changes"]) == {"Overall", "First half"}
 
 
 def test_the_papers_method_scores_imported_scales_as_plain_sums(imported):
@@ -105,7 +113,7 @@ def test_the_papers_method_scores_imported_scales_as_plain_sums(imported):
             probe.job.key: Completion(index=0, text="1: 3\n2: 3\n3: 3\n4: 3", n_tokens=1)
             for probe in suite.probes
         }
-        totals[method] = suite.result(answers).scales[0].default["Overall"].mean
+        totals[method] = suite.result(answers).data["scales"][0]["default"]["Overall"]["mean"]
     # One of four ratings of 3 is turned round, and the total is doubled, by the scale's own key.
     assert totals == {"paper": 12.0, "cluster": 2 * 9.0}
 
@@ -124,8 +132,11 @@ def test_counterparts_are_compared_with_their_situations(tmp_path, method):
             into = positive if measure.is_counterpart else negative
             place = (measure.factor, measure.situation)
             into.setdefault(place, []).append(scale.totals(ratings)[NEGATIVE])
-    (scale,) = suite.result(answers).scales
-    rows = {change.name: change for change in scale.contrasts[NEGATIVE]}
+    (scale,) = suite.result(answers).data["scales"]
+    rows = {
+        change["name"]: msgspec.convert(change, AffectChange)
+        for change in scale["contrasts"][NEGATIVE]
+    }
     assert list(rows) == ["Guilt-0", "Guilt-1", "Guilt-2", "Guilt-3", "Guilt", "Overall"]
     found = rows["Guilt"]
     assert (found.n_situations, found.n_runs) == (20, 60)
@@ -150,10 +161,10 @@ def test_a_situation_without_a_scored_counterpart_is_left_out(tmp_path):
     for probe, measure in suite._planned:
         if measure.is_counterpart and measure.situation == 0:
             answers[probe.job.key] = Completion(index=0, text="I cannot answer that.", n_tokens=1)
-    (scale,) = suite.result(answers).scales
-    rows = {change.name: change for change in scale.contrasts[POSITIVE]}
-    assert rows["Guilt"].n_situations == 4 * 4
-    assert scale.changes[POSITIVE][-1].n_situations == 20
+    (scale,) = suite.result(answers).data["scales"]
+    rows = {change["name"]: change for change in scale["contrasts"][POSITIVE]}
+    assert rows["Guilt"]["n_situations"] == 4 * 4
+    assert scale["changes"][POSITIVE][-1]["n_situations"] == 20
 
 
 def moved(suite, *, positive, negative):
@@ -191,9 +202,10 @@ def test_gates_bound_the_response_on_both_sides(tmp_path, settings, positive, ve
     suite = planned(tmp_path, default_runs=6, runs=1, **settings)
     result = suite.result(moved(suite, positive=positive, negative=0))
     (gate,) = suite.gates
-    decided, bounds = suite.decide(gate, result)
+    decided = suite.decide(gate, result)
     assert (gate.name, decided.verdict) == ("positive-affect", verdict)
-    assert bounds == (settings.get("min_delta_positive"), settings.get("max_delta_positive"))
+    bounds = settings.get("min_delta_positive"), settings.get("max_delta_positive")
+    assert (gate.low, gate.high) == bounds
     if finding is not None:
         assert decided.message.startswith(f"{finding}: positive-affect ")
     # The value is that in the expected direction, whichever bound it breaks.
@@ -204,6 +216,6 @@ def test_gates_of_negative_affect_expect_it_to_rise(tmp_path):
     suite = planned(tmp_path, default_runs=6, runs=1, min_delta_negative=5, level="emotion")
     for negative, verdict in ((1, "pass"), (-1, "fail")):
         result = suite.result(moved(suite, positive=0, negative=negative))
-        decided = [suite.decide(gate, result)[0] for gate in suite.gates]
+        decided = [suite.decide(gate, result) for gate in suite.gates]
         assert [gate.scope for gate in suite.gates] == list(EMOTIONS)
         assert {gate.verdict for gate in decided} == {verdict}

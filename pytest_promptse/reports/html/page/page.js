@@ -32,7 +32,7 @@ function filter() {
     ? `${shown} tasks` : `${shown} of ${taskRows.length} tasks`;
 }
 
-// A record of psychometric suites alone has no tasks.
+// A record of instruments' suites alone has no tasks.
 filters?.addEventListener("input", filter);
 filters?.addEventListener("submit", (event) => event.preventDefault());
 

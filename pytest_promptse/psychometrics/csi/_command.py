@@ -6,21 +6,27 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_promptse.cli._score import add_score_parser, write_scores
+import msgspec
+
 from pytest_promptse.errors import SettingsError
+from pytest_promptse.psychometrics._score_command import add_score_parser, write_scores
+from pytest_promptse.psychometrics.csi._scoring import FIGURES
+from pytest_promptse.record._sections import Listing, table_of, text
+from pytest_promptse.reports._formatting import NOT_MEASURED, short
 
 if TYPE_CHECKING:
     import argparse
 
-    from pytest_promptse.cli._arguments import Subparsers
+    from pytest_promptse.instruments._measurement import Commands
     from pytest_promptse.psychometrics.csi._published import Administration
     from pytest_promptse.psychometrics.csi._scoring import CsiEstimate, CsiScores
+    from pytest_promptse.record._sections import Block
 
 _DEFAULT_SIZE = 5000
 _HUMANEVAL = "humaneval"
 
 
-def add_parser(subparsers: Subparsers) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the ``csi`` commands, each of which sets ``func``. ``func`` returns the exit code."""
     csi = subparsers.add_parser(
         "csi", help="build word lists of the Core Sentiment Inventory, and score responses"
@@ -146,52 +152,50 @@ def _score(chosen: argparse.Namespace) -> int:
             found.append((each, score(each.codes, each.batches), top))
     write_scores(
         [_json_row(each, scores, top) for each, scores, top in found],
-        (_text(each, scores, top) for each, scores, top in found),
+        [
+            (
+                f"{each.model}, {each.language}: {scores.n_words} words x {scores.n_runs} runs",
+                _blocks(each, scores, top),
+            )
+            for each, scores, top in found
+        ],
         as_json=chosen.json,
     )
     return 0
 
 
-_FIGURES = (
-    "optimism",
-    "pessimism",
-    "neutrality",
-    "consistency",
-    "reluctancy",
-    "coverage",
-    "kappa",
-)
-
-
-def _text(each: Administration, scores: CsiScores, top: dict[str, tuple[str, ...]]) -> str:
-    lines = [f"{each.model}, {each.language}: {scores.n_words} words x {scores.n_runs} runs"]
-    lines += [f"  {name:12}{_shown(getattr(scores, name))}" for name in _FIGURES]
+def _blocks(
+    each: Administration, scores: CsiScores, top: dict[str, tuple[str, ...]]
+) -> list[Block]:
+    table = table_of(
+        "scores",
+        "Scores",
+        FIGURES,
+        (text("figure", "figure"), lambda name: name),
+        (text("value", "value"), lambda name: _digits(getattr(scores, name).value)),
+        (
+            text("95 %", "ci95"),
+            lambda name: ", ".join(map(_digits, getattr(scores, name).ci95 or ())),
+        ),
+    )
+    lines = []
     if each.reread is not None:
         same = float((each.reread == each.codes).mean())
-        lines.append(f"  the raw responses, read by number and word, give {same:.2%} same labels")
-    lines += [f"  {kind}: {count}" for kind, count in sorted(each.problems.items())]
+        lines.append(f"the raw responses, read by number and word, give {same:.2%} same labels")
+    lines += [f"{kind}: {count}" for kind, count in sorted(each.problems.items())]
     if each.validity is not None:
         stories = each.validity
         lines.append(
-            f"  stories: r = {_number(stories.per_story)} per story, "
-            f"{_number(stories.per_group)} per group ({stories.n_stories} stories, "
-            f"{stories.n_unrated} unrated)"
+            f"stories: r = {short(stories.per_story)} per story, {short(stories.per_group)} per "
+            f"group ({stories.n_stories} stories, {stories.n_unrated} unrated)"
         )
-    lines += [f"  {name}: {', '.join(words)}" for name, words in top.items()]
-    return "\n".join(lines) + "\n"
+    lines += [f"{name}: {', '.join(words)}" for name, words in top.items()]
+    return [table, Listing(title="", text="\n".join(lines))] if lines else [table]
 
 
-def _shown(estimate: CsiEstimate) -> str:
-    if estimate.value is None:
-        return "-"
-    if estimate.ci95 is None:
-        return f"{estimate.value:.4f}"
-    low, high = estimate.ci95
-    return f"{estimate.value:.4f}  [{low:.4f}, {high:.4f}]"
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+def _digits(value: float | None) -> str:
+    """Return a figure with the digits that the authors publish."""
+    return NOT_MEASURED if value is None else f"{value:.4f}"
 
 
 def _json_row(
@@ -204,7 +208,7 @@ def _json_row(
         "n_words": scores.n_words,
         "n_runs": scores.n_runs,
     }
-    for name in _FIGURES:
+    for name in FIGURES:
         estimate: CsiEstimate = getattr(scores, name)
         row[name] = estimate.value
         row[f"{name}_ci95"] = estimate.ci95
@@ -212,13 +216,8 @@ def _json_row(
     if each.reread is not None:
         row["reread_agreement"] = float((each.reread == each.codes).mean())
     if each.validity is not None:
-        row["stories"] = {
-            "per_story": each.validity.per_story,
-            "per_story_ci95": each.validity.per_story_ci95,
-            "per_group": each.validity.per_group,
-            "n_stories": each.validity.n_stories,
-            "n_unrated": each.validity.n_unrated,
-        }
+        row["stories"] = msgspec.to_builtins(each.validity)
+        del row["stories"]["group_means"]
     if top:
         row["top"] = top
     return row

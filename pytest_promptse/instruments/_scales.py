@@ -8,14 +8,14 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from pytest_promptse.models._base import derive_seed
-from pytest_promptse.psychometrics._responses import (
+from pytest_promptse.instruments._responses import (
     Entry,
     ItemIndex,
     clean,
     is_refusal,
     split_entries,
 )
+from pytest_promptse.models._base import derive_seed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

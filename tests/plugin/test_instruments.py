@@ -51,6 +51,10 @@ def project(pytester):
     return pytester
 
 
+def by_name(record):
+    return {suite.instrument: suite for suite in record.instruments}
+
+
 def requests(result) -> int:
     return int(re.search(r"^(\d+) requests?", result.stdout.str(), re.MULTILINE)[1])
 
@@ -74,18 +78,18 @@ def test_prompts_stages_and_gates_are_items(project, run):
         ]
     )
     record = Record.load(project.path / "r.json")
-    (csi,) = record.psychometrics.csi
-    assert csi.optimism.value + csi.pessimism.value + csi.neutrality.value == pytest.approx(1)
-    assert csi.coverage.value == 1
-    assert csi.stories.n_stories == 6
+    csi, bench = by_name(record)["csi"], by_name(record)["emotionbench"]
+    shares = [csi.figure(name).value for name in ("optimism", "pessimism", "neutrality")]
+    assert sum(shares) == pytest.approx(1)
+    assert csi.figure("coverage").value == 1
+    assert csi.data["stories"]["n_stories"] == 6
     assert {gate.verdict for gate in csi.gates} == {"pass"}
-    (bench,) = record.psychometrics.emotionbench
-    (scale,) = bench.scales
-    assert bench.n_scored == bench.n_responses == 3 + 10 * 2 * 2
-    fear = next(c for c in scale.changes["Negative Affect"] if c.name == "Fear")
-    assert fear.arrow == "up"
-    assert fear.human.delta == pytest.approx(12.06)
-    assert scale.counterparts["Negative Affect"]
+    (scale,) = bench.data["scales"]
+    assert bench.data["n_scored"] == bench.n_responses == 3 + 10 * 2 * 2
+    fear = next(c for c in scale["changes"]["Negative Affect"] if c["name"] == "Fear")
+    assert fear["arrow"] == "up"
+    assert bench.figure("PANAS/Fear/Negative Affect").reference == pytest.approx(12.06)
+    assert scale["counterparts"]["Negative Affect"]
     assert record.environment["sandbox"] == "unused"
 
 
@@ -97,13 +101,12 @@ def test_refusals_fail_coverage_and_nothing_crashes(project, run):
     result.stdout.fnmatch_lines(["*coverage 0.00 < 0.90"])
     result.stdout.fnmatch_lines(["*refusals 1.00 > 0.10"])
     record = Record.load(project.path / "r.json")
-    (csi,) = record.psychometrics.csi
-    assert csi.reluctancy.value is None
+    csi, bench = by_name(record)["csi"], by_name(record)["emotionbench"]
+    assert csi.figure("reluctancy").value is None
     assert csi.problems["refusal"] == 4
     assert len(csi.worst) == 4
-    (bench,) = record.psychometrics.emotionbench
-    assert bench.n_scored == 0
-    assert bench.n_refused == bench.n_responses
+    assert bench.data["n_scored"] == 0
+    assert bench.data["n_refused"] == bench.n_responses
 
 
 def test_a_second_run_asks_for_nothing_again(project, run):
@@ -134,8 +137,9 @@ def test_workers_share_one_run(project, pytester, two_workers):
     )
     assert result.ret == 0
     record = Record.load(project.path / "r.json")
-    assert record.psychometrics.csi[0].n_responses == 4
-    assert len(record.psychometrics.csi[0].gates) == 3
+    csi = by_name(record)["csi"]
+    assert csi.n_responses == 4
+    assert len(csi.gates) == 3
     # Every prompt was paid for once.
     assert record.usage.requests == 4 + 2 + 12 + 43
 
@@ -146,9 +150,9 @@ def test_several_models_have_items_and_results_of_their_own(project, run):
         "--promptse-report", "json:r.json", "-v", "words.csi.yaml",
     )  # fmt: skip
     result.stdout.fnmatch_lines(["words.csi.yaml::suite?survey:other-coverage? PASSED*"])
-    csi = Record.load(project.path / "r.json").psychometrics.csi
-    assert [found.model for found in csi] == ["survey:even", "survey:other"]
-    assert csi[0].optimism != csi[1].optimism
+    first, second = Record.load(project.path / "r.json").instruments
+    assert [first.model, second.model] == ["survey:even", "survey:other"]
+    assert first.figure("optimism") != second.figure("optimism")
 
 
 def test_without_a_model_the_suite_is_skipped(project, run):
@@ -178,7 +182,7 @@ def test_the_record_of_other_suites_stays_as_it_is(pytester, run):
         encoding="utf-8",
     )
     run("--promptse-model", "reference", "--promptse-report", "json:r.json")
-    assert "psychometrics" not in (pytester.path / "r.json").read_text(encoding="utf-8")
+    assert Record.load(pytester.path / "r.json").instruments == []
 
 
 def test_the_page_shows_both_suites(project, run):
@@ -257,16 +261,18 @@ def test_the_manipulation_check_says_which_labels_are_not_recognised(pytester, r
         ]
     )
     # Which labels the model chooses depends on the words of the variants.
-    result.stdout.fnmatch_lines(["label *: chosen for *, not recognised above*"])
-    (check,) = Record.load(pytester.path / "r.json").psychometrics.manipulation
-    assert check.n_scored == check.n_responses == 4 * 4 * 3
-    assert {(each.emotion, each.perspective) for each in check.shifts} == {
+    result.stdout.fnmatch_lines(["label *chosen *above chance*", "calm * of 4 *"])
+    (check,) = Record.load(pytester.path / "r.json").instruments
+    assert check.data["n_scored"] == check.n_responses == 4 * 4 * 3
+    shifts = check.data["shifts"]
+    assert {(each["emotion"], each["perspective"]) for each in shifts} == {
         (emotion, perspective)
         for emotion in ("calm", "frustrated", "neutral")
         for perspective in ("own", "writer")
     }
-    assert all(each.positive.n == 4 for each in check.shifts)
-    for each in check.recognition:
-        assert [level.distance for level in each.levels] == [0, 0.2][each.label != "neutral" :]
-        assert sum(level.n for level in each.levels) == each.n
-        assert sum(level.hits for level in each.levels) == each.hits
+    assert all(each["positive"]["n"] == 4 for each in shifts)
+    for each in check.data["recognition"]:
+        levels = check.data["levels"][each["label"]]
+        assert list(levels) == ["original", "0.2"][each["label"] != "neutral" :]
+        assert sum(n for _, n in levels.values()) == each["n"]
+        assert sum(hits for hits, _ in levels.values()) == each["hits"]

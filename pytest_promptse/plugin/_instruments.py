@@ -1,29 +1,40 @@
-"""Collection of psychometric suite files."""
+"""Collection of the files of instruments' suites."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_promptse.errors import PromptseError, SettingsError
 from pytest_promptse.plugin._collection import NO_MODEL
-from pytest_promptse.plugin._psychometric_items import PsychometricItem, plan_file
+from pytest_promptse.plugin._instrument_items import InstrumentItem, planned
 from pytest_promptse.plugin._session import promptse_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_promptse.psychometrics._suite import Measurement, Probe, PsychometricGate
+    from pytest_promptse.instruments._measurement import (
+        FigureGate,
+        Instrument,
+        Measurement,
+        Probe,
+    )
 
 
-class PsychometricFile(pytest.File):
-    """A ``*.csi.yaml``, ``*.emotionbench.yaml`` or ``*.manipulation.yaml`` file."""
+class InstrumentFile(pytest.File):
+    """A file of an instrument's suite."""
+
+    def __init__(self, *, instrument: Instrument, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._instrument = instrument
+        self._session = promptse_session(self.config)
 
     def collect(self) -> Iterator[pytest.Item]:
-        session = promptse_session(self.config)
+        run, suites = self._session.run, []
         try:
-            suites = plan_file(self.path, session.run, self.nodeid) if session.has_models else []
+            if self._session.has_models:
+                suites = planned(self._instrument, self.path, run, self.nodeid)
         except SettingsError as error:
             raise self.CollectError(f"{self.path.name}: {error}") from None
         except PromptseError as error:
@@ -33,7 +44,7 @@ class PsychometricFile(pytest.File):
             item.add_marker(pytest.mark.skip(reason=NO_MODEL))
             yield item
         for suite in suites:
-            model = f"{suite.model}-" if len(suites) > 1 else ""
+            model = f"{suite.place.model}-" if len(suites) > 1 else ""
             for probe in suite.probes:
                 yield self._item(f"{probe.group}[{model}{probe.id}]", suite, probe)
             for stage in suite.stages:
@@ -42,15 +53,15 @@ class PsychometricFile(pytest.File):
                 yield self._item(f"{gate.scope or 'suite'}[{model}{gate.name}]", suite, gate)
 
     def _item(
-        self, name: str, suite: Measurement | None, subject: Probe | PsychometricGate | str
-    ) -> PsychometricItem:
-        item: PsychometricItem = PsychometricItem.from_parent(
+        self, name: str, suite: Measurement | None, subject: Probe | FigureGate | str
+    ) -> InstrumentItem:
+        item: InstrumentItem = InstrumentItem.from_parent(
             self,
             name=name,
             # A plain str, so that the node id equals the one that --lf has stored.
             nodeid=f"{self.nodeid}::{name}",
             suite=suite,
             subject=subject,
-            run=promptse_session(self.config).run,
+            run=self._session.run,
         )
         return item

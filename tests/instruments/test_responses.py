@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_promptse.psychometrics._responses import (
+from pytest_promptse.instruments._responses import (
     ItemIndex,
     clean,
     holds_word,

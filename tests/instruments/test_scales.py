@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_promptse.psychometrics._scales import Scale, item_order, read_ratings, scale_prompt
+from pytest_promptse.instruments._scales import Scale, item_order, read_ratings, scale_prompt
 from pytest_promptse.psychometrics.emotionbench._factors import NEGATIVE, PANAS, POSITIVE
 
 SCALE = Scale(

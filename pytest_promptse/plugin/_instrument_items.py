@@ -1,4 +1,4 @@
-"""The items of psychometric suites, and the part of the record about these suites."""
+"""The items of instruments' suites, and the part of the record about these suites."""
 
 from __future__ import annotations
 
@@ -10,28 +10,32 @@ import msgspec
 import pytest
 
 from pytest_promptse.errors import NotScoredError, NotStoredError, SettingsError
-from pytest_promptse.plugin._items import RESULT_WORD, report_gate
-from pytest_promptse.psychometrics._suite import Measurement, Probe, PsychometricGate, bounds_record
-from pytest_promptse.record._psychometrics import (
-    CsiRecord,
-    EmotionBenchRecord,
-    ManipulationRecord,
-    PsychometricsRecord,
+from pytest_promptse.instruments._files import load_settings
+from pytest_promptse.instruments._measurement import (
+    FigureGate,
+    Measurement,
+    Probe,
+    SuitePlace,
+    bounds_record,
 )
+from pytest_promptse.plugin._invocation import instrument_of
+from pytest_promptse.plugin._items import RESULT_WORD, report_gate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from pytest_promptse.instruments._measurement import Instrument
     from pytest_promptse.models._base import Completion
+    from pytest_promptse.record._instruments import InstrumentRecord
     from pytest_promptse.run._run import PromptseRun
     from pytest_promptse.sampling._job import Job
 
-_LOG_KIND = "PsychometricSuite"
-_RESULTS: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
+_LOG_KIND = "InstrumentSuite"
+_RESULTS: pytest.StashKey[dict[str, InstrumentRecord]] = pytest.StashKey()
 
 
-class PsychometricItem(pytest.Item):
-    """One prompt, one stage or one gate of a psychometric suite.
+class InstrumentItem(pytest.Item):
+    """One prompt, one stage or one gate of an instrument's suite.
 
     Parameters
     ----------
@@ -47,7 +51,7 @@ class PsychometricItem(pytest.Item):
         self,
         *,
         suite: Measurement | None,
-        subject: Probe | PsychometricGate | str,
+        subject: Probe | FigureGate | str,
         run: PromptseRun,
         **kwargs: Any,
     ) -> None:
@@ -89,8 +93,8 @@ class PsychometricItem(pytest.Item):
         if isinstance(self.subject, Probe):
             word = suite.read(self.subject, answers[self.subject.job.key])
             self.stash[RESULT_WORD] = f"MEASURED ({word})"
-        elif isinstance(self.subject, PsychometricGate):
-            gate, _ = suite.decide(self.subject, self._result(suite, answers))
+        elif isinstance(self.subject, FigureGate):
+            gate = suite.decide(self.subject, self._result(suite, answers))
             report_gate(self, gate, suite.inconclusive)
         else:
             problem = ""
@@ -104,7 +108,7 @@ class PsychometricItem(pytest.Item):
                 pytest.fail(problem, pytrace=False)
             self.stash[RESULT_WORD] = f"MEASURED ({suite.stage_word(answers)})"
 
-    def _result(self, suite: Measurement, answers: Mapping[str, Completion]) -> Any:
+    def _result(self, suite: Measurement, answers: Mapping[str, Completion]) -> InstrumentRecord:
         """Return the result of all probes, computed once for all gates of a suite.
 
         `answers` has the response to each probe by job key. The result is stored for the other
@@ -113,50 +117,47 @@ class PsychometricItem(pytest.Item):
         if self.parent is None:
             return suite.result(answers)
         results = self.parent.stash.setdefault(_RESULTS, {})
-        if suite.model not in results:
-            results[suite.model] = suite.result(answers)
-        return results[suite.model]
+        if suite.place.model not in results:
+            results[suite.place.model] = suite.result(answers)
+        return results[suite.place.model]
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
-        return self.path, 0 if self.suite is None else self.suite.line - 1, self.name
+        return self.path, 0 if self.suite is None else self.suite.place.line - 1, self.name
 
 
-def log_suites(run: PromptseRun, items: Sequence[PsychometricItem]) -> None:
+def log_suites(run: PromptseRun, items: Sequence[InstrumentItem]) -> None:
     """Log the suites of the selected `items`, and which of their gates are selected.
 
     Every process of the run logs the same entries, and the reporting process reads them.
     """
-    gates: dict[tuple[str, str], tuple[Path, list[str]]] = {}
+    gates: dict[tuple[str, str, Path], list[str]] = {}
     for item in items:
         if item.suite is None:
             continue
-        _, names = gates.setdefault((item.suite.id, item.suite.model), (item.path, []))
-        if isinstance(item.subject, PsychometricGate):
+        place = item.suite.place
+        names = gates.setdefault((place.id, place.model, place.path), [])
+        if isinstance(item.subject, FigureGate):
             names.append(_gate_name(item.subject))
-    for (suite, model), (path, names) in gates.items():
+    for (suite, model, path), names in gates.items():
         row = {"path": str(path), "suite": suite, "model": model, "gates": names}
         name = f"{suite}\x1f{model}"
         run.store.put(run.id, _LOG_KIND, name, json.dumps(row).encode())
 
 
-def _gate_name(gate: PsychometricGate) -> str:
+def _gate_name(gate: FigureGate) -> str:
     return f"{gate.scope or ''}\x1f{gate.name}"
 
 
-def psychometrics_record(run: PromptseRun) -> PsychometricsRecord | msgspec.UnsetType:
-    """Return the results of the run's psychometric suites, or UNSET if it has none."""
-    rows = [json.loads(value) for _, value in run.store.scan(run.id, _LOG_KIND)]
-    if not rows:
-        return msgspec.UNSET
-    results = [_result(run, row) for row in rows]
-    return PsychometricsRecord(
-        csi=[each for each in results if isinstance(each, CsiRecord)],
-        emotionbench=[each for each in results if isinstance(each, EmotionBenchRecord)],
-        manipulation=[each for each in results if isinstance(each, ManipulationRecord)],
-    )
+def instrument_records(run: PromptseRun, config: pytest.Config) -> list[InstrumentRecord]:
+    """Return the results of the run's suites of instruments."""
+    return [
+        _result(run, config, json.loads(value)) for _, value in run.store.scan(run.id, _LOG_KIND)
+    ]
 
 
-def plan_file(path: Path, run: PromptseRun, suite_id: str) -> list[Measurement]:
+def planned(
+    instrument: Instrument, path: Path, run: PromptseRun, suite_id: str
+) -> list[Measurement]:
     """Return the suite of the file at `path` for each model of the run.
 
     Raises
@@ -164,27 +165,32 @@ def plan_file(path: Path, run: PromptseRun, suite_id: str) -> list[Measurement]:
     TaskError, SettingsError
         If the file, or one that it names, cannot be used.
     """
-    from pytest_promptse.psychometrics._files import load_settings, plan  # noqa: PLC0415 - scipy
+    settings, line = load_settings(path, instrument.settings)
 
-    settings, line = load_settings(path)
-    rater = getattr(settings, "rater", None)
-    return plan(
-        settings,
-        suite_id=suite_id,
-        models={model: run.backend(model).identity for model in run.settings.model},
-        rater=None if rater is None else run.backend(rater).identity,
-        folder=path.parent,
-        line=line,
-    )
+    def identity_of(model: str) -> Mapping[str, str]:
+        return run.backend(model).identity
+
+    suites = [
+        instrument.plan(
+            settings,
+            SuitePlace(id=suite_id, model=model, path=path, line=line, identity_of=identity_of),
+        )
+        for model in run.settings.model
+    ]
+    if suites and not any(suite.probes for suite in suites):
+        raise SettingsError(f"{suite_id}: the settings select no prompt; let them select more")
+    return suites
 
 
-def _result(
-    run: PromptseRun, row: dict[str, Any]
-) -> CsiRecord | EmotionBenchRecord | ManipulationRecord:
+def _result(run: PromptseRun, config: pytest.Config, row: dict[str, Any]) -> InstrumentRecord:
+    path = Path(row["path"])
+    instrument = instrument_of(config, path)
+    if instrument is None:
+        raise SettingsError(f"{path}: its instrument is not registered with pytest any more")
     suite = next(
-        each
-        for each in plan_file(Path(row["path"]), run, row["suite"])
-        if each.model == row["model"]
+        one
+        for one in planned(instrument, path, run, row["suite"])
+        if one.place.model == row["model"]
     )
     answers = dict(_stored(run, [probe.job for probe in suite.probes]))
     is_complete = all(probe.job.key in answers for probe in suite.decisive)
@@ -196,7 +202,7 @@ def _result(
         pass
     result = suite.result(answers)
     decided = [
-        bounds_record(gate, *suite.decide(gate, result))
+        bounds_record(gate, suite.decide(gate, result))
         for gate in suite.gates
         if is_complete and _gate_name(gate) in row["gates"]
     ]

@@ -8,20 +8,22 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from pytest_promptse.cli._score import add_score_parser, write_scores
 from pytest_promptse.errors import SettingsError
+from pytest_promptse.psychometrics._score_command import add_score_parser, write_scores
+from pytest_promptse.record._sections import Prose
 
 if TYPE_CHECKING:
     import argparse
 
-    from pytest_promptse.cli._arguments import Subparsers
+    from pytest_promptse.instruments._measurement import Commands
     from pytest_promptse.psychometrics.emotionbench._scoring import Method
-    from pytest_promptse.record._psychometrics import ScaleRecord
+    from pytest_promptse.psychometrics.emotionbench._tables import ScaleResult
+    from pytest_promptse.record._sections import Block
 
-_Scored: TypeAlias = "tuple[dict[str, Any], ScaleRecord]"
+_Scored: TypeAlias = "tuple[dict[str, Any], ScaleResult]"
 
 
-def add_parser(subparsers: Subparsers) -> None:
+def add_parser(subparsers: Commands) -> None:
     """Add the ``emotionbench`` commands, which each set ``func`` to return the exit code."""
     bench = subparsers.add_parser(
         "emotionbench", help="import EmotionBench from a clone, and score responses"
@@ -80,7 +82,7 @@ def _score(chosen: argparse.Namespace) -> int:
     found = [_read(path, chosen.method) for path in chosen.files]
     write_scores(
         [{**about, **msgspec.to_builtins(scale)} for about, scale in found],
-        map(_text, found),
+        [_text(scored) for scored in found],
         as_json=chosen.json,
     )
     return 0
@@ -101,14 +103,14 @@ def _read(path: Path, method: Method) -> _Scored:
     )
     from pytest_promptse.psychometrics.emotionbench._scoring import score_table  # noqa: PLC0415
     from pytest_promptse.psychometrics.emotionbench._tables import (  # noqa: PLC0415
+        ScaleResult,
         rows_with_norms,
-        scale_record,
     )
 
     responses = read_responses(path)
     about = _about(path, responses.model, method, responses.malformed)
     factors = {each.factor for evoked in responses.evoked.values() for each in evoked}
-    return about, scale_record(
+    return about, ScaleResult.of(
         responses.scale,
         default=responses.default,
         changes={
@@ -123,10 +125,10 @@ def _crowd(path: Path) -> _Scored:
     from pytest_promptse.psychometrics.emotionbench._factors import PANAS  # noqa: PLC0415
     from pytest_promptse.psychometrics.emotionbench._published import read_crowd  # noqa: PLC0415
     from pytest_promptse.psychometrics.emotionbench._scoring import score_crowd  # noqa: PLC0415
-    from pytest_promptse.psychometrics.emotionbench._tables import scale_record  # noqa: PLC0415
+    from pytest_promptse.psychometrics.emotionbench._tables import ScaleResult  # noqa: PLC0415
 
     answers = read_crowd(path)
-    return _about(path, "crowd", "paired", answers.malformed), scale_record(
+    return _about(path, "crowd", "paired", answers.malformed), ScaleResult.of(
         PANAS.name,
         default={
             category: [total for totals in factors.values() for total in totals]
@@ -143,14 +145,13 @@ def _about(path: Path, model: str, method: str, malformed: int) -> dict[str, Any
     return {"source": str(path), "model": model, "method": method, "malformed": malformed}
 
 
-def _text(scored: _Scored) -> str:
-    from pytest_promptse.reports.terminal._psychometrics import scale_lines  # noqa: PLC0415
+def _text(scored: _Scored) -> tuple[str, list[Block]]:
+    from pytest_promptse.psychometrics.emotionbench._tables import scale_blocks  # noqa: PLC0415
 
     about, scale = scored
-    lines = [f"{about['model']}, {scale.scale}, method {about['method']}"]
+    blocks: list[Block] = []
     if about["malformed"]:
-        lines.append(f"left out, since items are missing or off the scale: {about['malformed']}")
-    labels = [change.label for changes in scale.changes.values() for change in changes]
-    width = max(map(len, labels), default=0) + 2
-    lines += [line.plain.rstrip() for line in scale_lines(scale, factors=True, width=width)]
-    return "\n".join(lines) + "\n"
+        count = about["malformed"]
+        blocks.append(Prose(text=f"left out, since items are missing or off the scale: {count}"))
+    blocks += scale_blocks(scale, plots=False)
+    return f"{about['model']}, {scale.scale}, method {about['method']}", blocks

@@ -1,8 +1,9 @@
-"""Common parts of the ``score`` commands of psychometric suites."""
+"""The ``score`` commands: score responses that were made elsewhere."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,13 +12,14 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Sequence
 
-    from pytest_promptse.cli._arguments import Subparsers
+    from pytest_promptse.instruments._measurement import Commands
+    from pytest_promptse.record._sections import Block
 
 __all__ = ["add_score_parser", "write_scores"]
 
 
 def add_score_parser(
-    commands: Subparsers,
+    commands: Commands,
     *,
     description: str,
     func: Callable[[argparse.Namespace], int],
@@ -35,12 +37,22 @@ def add_score_parser(
     return score
 
 
-def write_scores(rows: Sequence[dict[str, Any]], texts: Iterable[str], *, as_json: bool) -> None:
-    """Write `rows` as JSON, or else `texts`, which show the same results.
+def write_scores(
+    rows: Sequence[dict[str, Any]],
+    texts: Iterable[tuple[str, Sequence[Block]]],
+    *,
+    as_json: bool,
+) -> None:
+    """Write `rows` as JSON to standard output, or else `texts`, which show the same results.
 
-    `as_json` selects JSON. Standard output is used.
+    Each text has a title and blocks.
     """
+    from pytest_promptse.reports.terminal._sections import render_blocks  # noqa: PLC0415 - rich
+
     if as_json:
         sys.stdout.write(json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
-    else:
-        sys.stdout.writelines(texts)
+        return
+    width = shutil.get_terminal_size().columns
+    for title, blocks in texts:
+        text = render_blocks(blocks, title=title, width=width, colours=sys.stdout.isatty())
+        sys.stdout.write(f"{text}\n")

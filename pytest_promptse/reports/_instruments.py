@@ -1,0 +1,185 @@
+"""Results of instruments' suites: what every report shows of one, and several side by side."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_promptse.record._sections import Column, Section, Table, table_of, text
+from pytest_promptse.reports._formatting import cause_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pytest_promptse.record._instruments import BoundsRecord, FigureRecord, InstrumentRecord
+    from pytest_promptse.record._sections import Block, Cell
+
+_FEWEST_MODELS = 3
+
+
+class Administered(NamedTuple):
+    """A result with a label of its own, and the AUC-E of the same model if it is known."""
+
+    label: str
+    result: InstrumentRecord
+    auc_e: float | None = None
+
+
+def shown_blocks(result: InstrumentRecord) -> list[Block]:
+    """Return the blocks of a result, and the changes of its figures against a baseline."""
+    compared = [figure for figure in result.figures if figure.baseline is not None]
+    if not compared:
+        return list(result.blocks)
+    title = f"Changes against {result.baseline}"
+    tables = [
+        table_of(
+            f"baseline-{number}" if number else "baseline",
+            f"{title}: {group}" if group else title,
+            figures,
+            (text("figure", "figure"), lambda figure: figure.label),
+            (Column(title="was", key="baseline", kind=figures[0].kind), lambda f: f.baseline),
+            (Column(title="now", key="value", kind=figures[0].kind), lambda f: f.value),
+            (Column(title="change", key="change", kind="signed"), _change),
+            brief=None if figures[0].brief else 0,
+        )
+        for number, (group, figures) in enumerate(_groups(compared).items())
+    ]
+    return [*result.blocks, *tables]
+
+
+def _change(figure: FigureRecord) -> float | None:
+    if figure.value is None or figure.baseline is None:
+        return None
+    return figure.value - figure.baseline
+
+
+def _groups(figures: Sequence[FigureRecord]) -> dict[str, list[FigureRecord]]:
+    groups: dict[str, list[FigureRecord]] = {}
+    for figure in figures:
+        groups.setdefault(figure.group, []).append(figure)
+    return groups
+
+
+def problems_in_words(problems: Mapping[str, int]) -> str:
+    """Return the problems of responses with their counts, the most frequent first."""
+    ranked = sorted(problems.items(), key=lambda pair: -pair[1])
+    return ", ".join(f"{cause_words(kind)} {count:,}" for kind, count in ranked)
+
+
+def gate_line(gate: BoundsRecord) -> str:
+    """Return what was decided on a gate, after its scope if the message does not name it."""
+    scope = f"{gate.scope} " if gate.scope and gate.scope not in gate.message else ""
+    return f"{scope}{gate.message}"
+
+
+def side_by_side(administered: Sequence[Administered]) -> Iterator[Section]:
+    """Yield a section for each instrument, with the figures of all of its results."""
+    ranked = sorted(administered, key=lambda one: one.result.instrument)
+    for _, same in groupby(ranked, key=lambda one: one.result.instrument):
+        yield _compared(list(same))
+
+
+def _compared(administered: Sequence[Administered]) -> Section:
+    first = administered[0].result
+    groups: dict[str, dict[str, FigureRecord]] = {}
+    for one in administered:
+        for figure in one.result.figures:
+            groups.setdefault(figure.group, {}).setdefault(figure.name, figure)
+    return Section(
+        name=first.instrument,
+        title=first.title,
+        lead=" ".join([first.about, *_correlations(administered)]),
+        blocks=tuple(
+            _figures(administered, group, list(figures.values()), number)
+            for number, (group, figures) in enumerate(groups.items())
+        ),
+        missing=tuple(_differences(administered)),
+    )
+
+
+def _figures(
+    administered: Sequence[Administered], group: str, figures: Sequence[FigureRecord], number: int
+) -> Table:
+    """Return a table with one row for each figure, and the columns of each result."""
+    kind, instrument = figures[0].kind, administered[0].result
+    columns = [text("figure", "figure")]
+    for one in administered:
+        columns += [
+            Column(title=one.label, key=one.label, kind=kind),
+            Column(title="95 %", key=f"{one.label} ci95", kind="interval", brief=False),
+        ]
+    references = {
+        figure.name: figure.reference
+        for one in administered
+        for figure in one.result.figures
+        if figure.reference is not None
+    }
+    has_references = any(figure.name in references for figure in figures)
+    if has_references:
+        title = instrument.reference or "reference"
+        columns.append(Column(title=title, key="reference", kind=kind))
+    rows: list[tuple[Cell, ...]] = []
+    for figure in figures:
+        cells: list[Cell] = [figure.label]
+        for one in administered:
+            same = one.result.figure(figure.name)
+            cells += [same.value if same else None, same.ci95 if same else None]
+        rows.append((*cells, *([references.get(figure.name)] if has_references else [])))
+    return Table(
+        name=f"{instrument.instrument}-{number}" if number else instrument.instrument,
+        title=group or "Figures",
+        columns=tuple(columns),
+        rows=tuple(rows),
+        brief=None if figures[0].brief else 0,
+    )
+
+
+def _correlations(administered: Sequence[Administered]) -> Iterator[str]:
+    """Yield the correlation with AUC-E over models of each figure that requests it."""
+    for name, label in {
+        figure.name: figure.label
+        for one in administered
+        for figure in one.result.figures
+        if figure.correlated
+    }.items():
+        pairs = [
+            (figure.value, one.auc_e)
+            for one in administered
+            if (figure := one.result.figure(name)) is not None
+            and figure.value is not None
+            and one.auc_e is not None
+        ]
+        correlation = _spearman(pairs)
+        if correlation is None:
+            yield (
+                f"Exploratory: the correlation of AUC-E with “{label}” needs {_FEWEST_MODELS} "
+                "models that have both and differ."
+            )
+        else:
+            yield (
+                f"Exploratory: Spearman's correlation of AUC-E with “{label}” over {len(pairs)} "
+                f"models is {correlation:+.2f}. Models are few and differ in much else."
+            )
+
+
+def _spearman(pairs: Sequence[tuple[float, float]]) -> float | None:
+    if len(pairs) < _FEWEST_MODELS:
+        return None
+    first, second = zip(*pairs, strict=True)
+    if len(set(first)) == 1 or len(set(second)) == 1:
+        return None
+    from scipy import stats  # noqa: PLC0415 - scipy takes its time
+
+    return float(stats.spearmanr(first, second).statistic)
+
+
+def _differences(administered: Sequence[Administered]) -> Iterator[str]:
+    """Yield the conditions in which results differ, so that their figures differ for that too."""
+    names = dict.fromkeys(name for one in administered for name in one.result.conditions)
+    for name in names:
+        values = [one.result.conditions.get(name, "none") for one in administered]
+        if len(set(values)) > 1:
+            shown = "; ".join(
+                f"{value} ({one.label})" for one, value in zip(administered, values, strict=True)
+            )
+            yield f"equal {name}, so the figures differ for that too: {shown}"
