@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from pytest_promptse.compare._history import SuiteEntry  # noqa: TC001 - msgspec reads it
+from pytest_promptse.config._metrics import metric_label
 from pytest_promptse.record._sections import Column, Section, table_of, text
 from pytest_promptse.reports._formatting import short
 from pytest_promptse.scoring._change_points import change_points
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pytest_promptse.compare._history import MeasuredFigure, RunEntry
 
@@ -188,11 +189,20 @@ def _section(number: int, course: Course) -> Section:
             lambda row: _interval(row[1].figures.drop, least=-1.0),
         ),
         (Column(title="AUC-E", key="auc_e"), lambda row: row[1].figures.auc_e),
+        *(
+            (Column(title=metric_label(name, short=True), key=name), _gated(name))
+            for name in dict.fromkeys(name for run in course.runs for name in run.figures.gated)
+        ),
         (text("remark", "remark"), lambda row: remarks.get(row[0], "")),
         brief=_RUNS_SHOWN,
     )
     lead = f"{counted}: {'; '.join(lines) if lines else 'no change beyond chance'}."
     return Section(name=f"course-{number}", title=course.title, lead=lead, blocks=(table,))
+
+
+def _gated(metric: str) -> Callable[[tuple[int, CourseRun]], float | None]:
+    """Return the function that gives the cell of a metric for a numbered run."""
+    return lambda row: row[1].figures.gated.get(metric)
 
 
 def _in_words(change: CourseChange, course: Course) -> str:

@@ -45,7 +45,8 @@ class SuiteEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     ``requested`` identifies the prompts and decoding: two entries are comparable if it is equal.
     ``pass_at_1`` is the pass rate of the originals, ``reworded`` that of the variants, and ``drop``
-    the first minus the second.
+    the first minus the second. ``gated`` has the values of the other metrics on which the suite has
+    a gate, by name.
     """
 
     id: str
@@ -58,6 +59,7 @@ class SuiteEntry(msgspec.Struct, frozen=True, kw_only=True):
     drop: MeasuredFigure
     auc_e: float | None
     ci95: Interval | None
+    gated: dict[str, float | None] = {}
 
 
 class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -195,6 +197,13 @@ def _suite_entry(suite: SuiteRecord, tasks: Sequence[TaskRecord]) -> SuiteEntry:
         drop=_mean(drops),
         auc_e=suite.auc_e,
         ci95=suite.ci95,
+        gated={
+            name: suite.estimate(name).value
+            for gate in suite.gates
+            if gate.threshold is not None and gate.task is None
+            if (name := gate.name.replace("-", "_")) in suite.estimates
+            if name not in ("auc_e", "drop")
+        },
     )
 
 

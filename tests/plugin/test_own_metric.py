@@ -101,6 +101,15 @@ def test_it_is_compared_with_a_baseline(model, run, answers, programs):
     )
 
 
+def test_the_history_of_a_suite_has_a_column_for_it(model, run, pytester, capsys, monkeypatch):
+    run("--promptse-model", model, *OPTION, "--promptse-save", "main")
+    monkeypatch.chdir(pytester.path)
+    assert main(["history", "--csv", "courses"]) == 0
+    [table] = (pytester.path / "courses").glob("*.csv")
+    assert rows(table)[0]["worst_rate"] == "0.5"
+    assert "worst_rate" in capsys.readouterr().out  # its label is the plugin's, which is not loaded
+
+
 def test_a_merge_decides_its_gate(model, run, pytester):
     options = ("--promptse-model", model, *OPTION, "--promptse-shard", "1/1")
     assert run(*options, "--promptse-report", "json:r.json").ret == 0
