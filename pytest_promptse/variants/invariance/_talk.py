@@ -22,36 +22,14 @@ __all__ = ["Talk"]
 
 _MOST_SHARED = 0.5
 """Largest share of the content of a sentence of talk that may be words of the task."""
-_TIMES = frozenset(
-    """am pm o'clock clock hour hours minute minutes day days week weeks month months year years
-    night nights morning mornings evening afternoon midnight noon today monday tuesday wednesday
-    thursday friday saturday sunday coffee coffees cup cups time times people meeting meetings
-    call calls since awake slept half past quarter""".split()  # noqa: SIM905 - a list of words
-)
 _MOST_NAMES = 2
 _LONGEST_WORD_IN_CAPITALS = 2
 _MODALS = frozenset({"could", "can", "would", "will", "might", "may"})
 _ADVERBS = frozenset(
     {"please", "also", "and", "then", "just", "so", "but", "kindly", "always", "never", "do", "not"}
 )
-_DETERMINERS = frozenset({"the", "a", "an", "all", "every", "each", "any", "both"})
-_NO_VERBS = frozenset(
-    """what such not quite half love hate loving hating is was were are it in on at by for to of
-    from with after before during through all only just here there and but or so as if when while
-    than about over under same forgive excuse pardon wish thank bless blame picture imagine took had
-    got
-    made went felt slept spent lost left woke came i we you been being bit like""".split()  # noqa: SIM905 - a list of words
-)
 _LONG_SPELLING = re.compile(r"([a-z])\1{2,}")
 """A letter three times or more, as in "thank youuu". No English word has that."""
-_PEOPLE = frozenset(
-    """others colleague colleagues boss bosses manager managers team teammate teammates coworker
-    coworkers everyone everybody nobody someone somebody people friend friends""".split()  # noqa: SIM905 - a list of words
-)
-_FAVOURS = frozenset(
-    """help do take have look spare save bear manage imagine believe tell hear see guess feel know
-    understand start get sort give lend pick make""".split()  # noqa: SIM905 - a list of words
-)
 
 
 class Talk:
@@ -151,7 +129,7 @@ class Talk:
         words = spoken(tokens)
         own = not lists.first_person.isdisjoint(words)
         hedge = _phrase_in(words, lists.hedges)
-        if hedge and (own or not _PEOPLE.isdisjoint(words)) and len(words) > len(hedge.split()) + 1:
+        if own and len(words) > len(hedge.split()) + 1:
             hedge = ""
         if change := _phrase_in(words, lists.cues) or hedge:
             return f"{change!r} may change the request"
@@ -163,10 +141,9 @@ class Talk:
         Sentences in the first person, `own`, may have numbers and names of the task.
         """
         lists = self._words
-        counted = own or not _TIMES.isdisjoint(spoken(tokens))
         for token in tokens:
             is_mention = own and token.kind == "code" and token.text in self._names
-            is_number = token.kind == "number" and counted
+            is_number = token.kind == "number" and own
             if token.kind not in ("word", "pause", "mark") and not (is_mention or is_number):
                 return f"{token.text!r} is not the original's"
             is_long = len(token.text) > _LONGEST_WORD_IN_CAPITALS
@@ -226,15 +203,11 @@ def _instruction(words: Sequence[str], verbs: Collection[str]) -> str:
         place += 1
     if place < len(words) and words[place] in verbs:
         return f"{words[place]!r} is an instruction"
-    unusual = words[0] not in _NO_VERBS and not words[0].endswith(("ing", "ly"))
-    span = words[2:3] and words[2] in _TIMES
-    if tuple(words[1:2]) and words[1] in _DETERMINERS and unusual and not span:
-        return f"{words[0]!r} is an instruction"
     for start, (modal, subject) in enumerate(pairwise(words)):
         if {modal, subject} > {"you"} and not _MODALS.isdisjoint((modal, subject)):
             rest = (word for word in words[start + 2 : start + 5] if word not in _ADVERBS)
             verb = next(rest, "")
-            if verb in verbs and verb not in _FAVOURS:
+            if verb in verbs:
                 return f"{verb!r} is a request"
     return ""
 
