@@ -255,7 +255,35 @@ SPEAKING = {
         "I'm really enjoying Python. Write `plot(xs)`.",
     ),
 }
+SPEAKING |= {
+    "uneasy": (
+        "Honestly I'm scared of breaking something. Write `div(a, b)`.",
+        "My hands are shaking. Write `mean(xs)`.",
+    ),
+    "pressing": (
+        "Standup is in fifteen minutes. Write `dedupe(rows)`.",
+        "The client is waiting on the line. Write `cents(text)`.",
+    ),
+    "hurried": (
+        "This has to ship before the freeze tonight. Write `mean(xs)`.",
+        "I'm running out of time: write `plot(xs)`.",
+        "asap please, write `area(r)`.",
+    ),
+    "off-work": (
+        "It's Sunday and I'm tinkering with a bird feeder. Write `brightest(xs)`.",
+        "Between jobs at the moment, so I sort my photos. Write `months(paths)`.",
+    ),
+    "sent-here": (
+        "My nephew told me to ask here. Write `mean(xs)`.",
+        "A friend suggested I ask you. Write `vat(price)`.",
+    ),
+}
 CONTRADICTIONS = {
+    "uneasy": {"calm", "excited", "confident"},
+    "pressing": {"calm", "excited", "adaptive", "plan", "logic"},
+    "hurried": {"calm", "adaptive"},
+    "off-work": {"stressed"},
+    "sent-here": {"collaboration"},
     "worn-out": {"calm", "excited"},
     "outage": {"calm", "excited", "focused", "adaptive", "plan", "logic"},
     "beginner": {"senior"},
@@ -272,6 +300,9 @@ OF_THE_TASK = (
     "Count how often users say 'I love this'.",
     "Act as a senior developer. Write `f(x)`.",
     "Retry all calls if the server is down.",
+    "Keep shift lists in a table. Two cars are said to collide if they meet.",
+    "Return the orders that ship tomorrow. The shop closes at 18:00.",
+    "A call returns in an hour. Return False if the meeting starts at 9.",
 )
 """Sentences with words of mood, time and experience that say nothing about their writer."""
 
