@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
 
 from pytest_promptse.errors import SandboxError
-from pytest_promptse.sandbox import _bootstrap, _bridge
+from pytest_promptse.sandbox import _bootstrap
+from pytest_promptse.sandbox._bridge import ARRIVE, bridge_command
 from pytest_promptse.sandbox._bubblewrap import ENVIRONMENT
 from pytest_promptse.sandbox._limits import MIB
 
@@ -16,6 +16,7 @@ _TMP = 64 * MIB
 _MEMORY = 1024 * MIB
 _PROCESSES = 256
 _LOOK_SECONDS = 60
+_FOLDER = "/promptse"
 
 
 def default_image() -> str:
@@ -24,15 +25,18 @@ def default_image() -> str:
 
 
 def container_command(engine: str, image: str) -> list[str]:
-    """Return the command line for the zygote of one worker, run by the near end of the bridge.
+    """Return the command line for the zygote of one worker.
 
     `engine` is the program ``docker`` or ``podman``, and `image` the name of an image with Python.
-    The container has no network and no writable folder besides ``/tmp``.
+    The container has no network and no writable folder besides ``/tmp``. Of this machine it shows
+    one folder, which is empty when programs run.
     """
-    command = [engine, "run", "--rm", "--interactive", "--init=false", "--network", "none"]
+    command = [engine, "run", "--rm", "--init=false", "--network", "none"]
     tmpfs = f"/tmp:rw,nosuid,nodev,size={_TMP},mode=1777"  # noqa: S108 - the container's
     command += ["--read-only", "--tmpfs", tmpfs]
     command += ["--security-opt", "no-new-privileges", "--cap-drop", "ALL"]
+    # SELinux would keep the container from the socket in the folder.
+    command += ["--security-opt", "label=disable", "--volume", f"{{folder}}:{_FOLDER}:ro"]
     # Capabilities of the zygote alone: to become another user, and to end a program and remove its
     # files.
     for capability in ("SETUID", "SETGID", "KILL", "DAC_OVERRIDE"):
@@ -41,8 +45,8 @@ def container_command(engine: str, image: str) -> list[str]:
     command += ["--ulimit", "nofile=1024:4096", "--ulimit", "core=0:0"]
     for name, value in ENVIRONMENT.items():
         command += ["--env", f"{name}={value}"]
-    command += [image, "python3", "-I", "-S", "-B", "-c", _bridge.far_source(), _bootstrap.COMMAND]
-    return [sys.executable, "-I", "-S", _bridge.__file__, json.dumps(command)]
+    command += [image, "python3", "-I", "-S", "-B", "-c", ARRIVE, _FOLDER, _bootstrap.COMMAND]
+    return bridge_command(command)
 
 
 def find_engine(name: str, image: str) -> str:

@@ -5,7 +5,8 @@ import sys
 import pytest
 
 from pytest_promptse.errors import SandboxError
-from pytest_promptse.sandbox import _bootstrap, _bridge
+from pytest_promptse.sandbox import _bootstrap
+from pytest_promptse.sandbox._bridge import ARRIVE, bridge_command
 from pytest_promptse.sandbox._causes import ProgramStopped
 from pytest_promptse.sandbox._container import container_command, default_image, find_engine
 from pytest_promptse.sandbox._limits import Limits
@@ -16,9 +17,9 @@ from pytest_promptse.sandbox._worker import Worker
 
 @pytest.fixture(scope="module")
 def bridged(tmp_path_factory):
-    """A sandbox whose zygote is behind the bridge, with no container around the far end."""
-    far = [sys.executable, "-I", "-S", "-B", "-c", _bridge.far_source(), _bootstrap.COMMAND]
-    command = [sys.executable, "-I", "-S", _bridge.__file__, json.dumps(far)]
+    """A sandbox whose zygote is behind the bridge, with no container around it."""
+    arrive = [sys.executable, "-I", "-S", "-c", ARRIVE, "{folder}", _bootstrap.COMMAND]
+    command = bridge_command(arrive)
 
     def make_worker(_):
         return Worker(
@@ -96,7 +97,9 @@ def test_a_container_has_no_network_no_rights_and_a_read_only_root():
         "--pids-limit", "--memory", "--rm",
     ):  # fmt: skip
         assert words in options
-    assert "--volume" not in options
+    # Only the folder with the socket, which cannot be written to and is gone when programs run.
+    assert options.count("--volume") == 1
+    assert "--volume {folder}:/promptse:ro" in options
     assert "--mount" not in options
 
 
