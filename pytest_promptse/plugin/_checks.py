@@ -24,7 +24,7 @@ from pytest_promptse.plugin._pytest_private import (
 )
 from pytest_promptse.run._judge import CheckProcess, CheckResult
 from pytest_promptse.runtimes._runtime import call_text
-from pytest_promptse.sandbox._candidate import ENTRY_NAMES, CheckEnded, safe_text
+from pytest_promptse.sandbox._candidate import ENTRY_NAMES, CheckEnded, EntryPoint, safe_text
 from pytest_promptse.sandbox._surroundings import CheckSurroundings
 from pytest_promptse.sandbox.guest import landlock
 from pytest_promptse.sandbox.guest.folders import Content, Folder
@@ -51,7 +51,7 @@ _OWN_NAMES = ("module", "run", "output")
 _OWN_FIXTURES = ("candidate", "program", "task")
 
 
-class CandidateProxy:
+class CandidateProxy(EntryPoint):
     # The value of the ``candidate`` fixture, which forwards to the program under test. This is no
     # docstring, since ``candidate.__doc__`` is the entry point's.
 
@@ -96,35 +96,8 @@ class CandidateProxy:
     def __signature__(self) -> Any:
         return self._bound().__signature__
 
-    def __instancecheck__(self, instance: Any) -> bool:
-        return isinstance(instance, self._bound())  # type: ignore[arg-type]
-
-    def __subclasscheck__(self, subclass: type) -> bool:
-        return issubclass(subclass, self._bound())  # type: ignore[arg-type]
-
-    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
-        return self._bound().__mro_entries__(bases)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._bound())
-
-    def __len__(self) -> int:
-        return len(self._bound())
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __getitem__(self, key: Any) -> Any:
-        return self._bound()[key]
-
-    def __contains__(self, item: object) -> bool:
-        return item in self._bound()
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (self._program is not None and self._bound() == other)
-
-    def __hash__(self) -> int:
-        return id(self)
+    def _entry_object(self) -> Any:
+        return self._bound()._entry_object()  # noqa: SLF001 - both stand for the entry point
 
 
 class ProgramProxy:

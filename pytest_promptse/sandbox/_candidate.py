@@ -9,7 +9,7 @@ import threading
 import types
 import weakref
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from pytest_promptse.errors import TaskError
 from pytest_promptse.sandbox._causes import (
@@ -21,7 +21,6 @@ from pytest_promptse.sandbox._causes import (
     ProgramInterrupt,
     ProgramStopped,
 )
-from pytest_promptse.sandbox._changes import apply_changes, may_change
 from pytest_promptse.sandbox._check_objects import CannotCrossError, CheckObjects
 from pytest_promptse.sandbox._handle import (
     BoundMethod,
@@ -38,6 +37,7 @@ from pytest_promptse.sandbox.guest import objects, standard, wire
 from pytest_promptse.sandbox.guest.decode import decode
 from pytest_promptse.sandbox.guest.encode import encode
 from pytest_promptse.sandbox.guest.merge import merge
+from pytest_promptse.sandbox.guest.twins import of_program
 
 if TYPE_CHECKING:
     import inspect
@@ -59,10 +59,9 @@ __all__ = [
 ]
 _MAX_CLASSES = 2_000
 _OWN_REFERENCES = 2
-"""Number of references, as ``sys`` counts them, to a shared container that only its `_Shared`
-refers to.
-"""
+"""Number of references, as ``sys`` counts them, to a container that only its twin refers to."""
 
+_UNCHANGING = (int, float, complex, str, bytes, range, type(None))
 _SMALL = wire.MAX_DEPTH
 """Bytes of all answers. Fewer make no argument too deep or too large."""
 
@@ -97,18 +96,11 @@ class _ObjectReference(weakref.ref[Any]):
     number: int
 
 
-class _Shared:
-    """A container of the program of which the check has a copy.
+class _Shared(NamedTuple):
+    """A container of the program, and its number there."""
 
-    ``known`` is its content as last sent to or received from the program.
-    """
-
-    __slots__ = ("known", "number", "value")
-
-    def __init__(self, number: int, value: Any) -> None:
-        self.number = number
-        self.value = value
-        self.known = b""
+    number: int
+    value: Any
 
 
 class _Argument:
@@ -120,12 +112,53 @@ class _Argument:
         self.place = place
 
 
-class Candidate:
+class EntryPoint:
+    # What stands for the program's entry point. This text is no docstring, since the documentation
+    # of a candidate is the entry point's.
+
+    def _entry_object(self) -> Any:
+        """Return the entry point as an object: a mirrored class, or the handle of a function."""
+        raise NotImplementedError
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        return isinstance(instance, self._entry_object())
+
+    def __subclasscheck__(self, subclass: type) -> bool:
+        return issubclass(subclass, self._entry_object())
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._entry_object())
+
+    def __len__(self) -> int:
+        return len(self._entry_object())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._entry_object()[key]
+
+    def __contains__(self, item: object) -> bool:
+        return item in self._entry_object()
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, HandleType | Handle) and other is self._entry_object()
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (self._entry_object(),)
+
+
+class Candidate(EntryPoint):
     # The program's entry point, used in the jail; made by ``SandboxPool.load``.
     #
     # Calling a candidate calls the entry point. Any attribute that is not defined here is the entry
     # point's, or else a name of the program's module: ``candidate.cache_info()``,
-    # ``candidate.MyError``. ``docs/explanation/sandbox.md`` lists the values that can be passed and
+    # ``candidate.MyError``. ``docs/reference/candidate.md`` lists the values that can be passed and
     # returned. This text is no docstring, since ``candidate.__doc__`` is the entry point's.
 
     def __init__(
@@ -154,7 +187,6 @@ class Candidate:
         self._classes: dict[int, HandleType] = {}
         self._counts: dict[int, int] = {}
         self._released: list[list[int]] = []
-        self._shared: dict[int, _Shared] = {}
         self._lock = threading.RLock()
         self._was_run = False
         self._answers = 0
@@ -194,40 +226,7 @@ class Candidate:
     def __signature__(self) -> inspect.Signature:
         return signature(self, self)
 
-    def __instancecheck__(self, instance: Any) -> bool:
-        return isinstance(instance, self._entry_object())
-
-    def __subclasscheck__(self, subclass: type) -> bool:
-        return issubclass(subclass, self._entry_object())
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._entry_object())
-
-    def __len__(self) -> int:
-        return len(self._entry_object())
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __getitem__(self, key: Any) -> Any:
-        return self._entry_object()[key]
-
-    def __contains__(self, item: object) -> bool:
-        return item in self._entry_object()
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, Candidate):
-            return self is other
-        return isinstance(other, HandleType | Handle) and other is self._entry_object()
-
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
-        return (self._entry_object(),)
-
     def _entry_object(self) -> Any:
-        """Return the entry point as an object: a mirrored class, or the handle of a function."""
         return self.ask("entry")
 
     def run(self, stdin: str = "", args: Sequence[str] = ()) -> ScriptResult:
@@ -400,7 +399,7 @@ class Candidate:
         with self._lock:
             execution = self._need_execution()
             self._require_positional(kwargs)
-            track = any(map(may_change, args)) or any(map(may_change, kwargs.values()))
+            track = any(map(_may_change, (*args, *kwargs.values())))
             self._send(execution, ("call", target, args, kwargs, track))
             return self._await_result(execution, args, kwargs, stops=False)
 
@@ -415,7 +414,7 @@ class Candidate:
         with self._lock:
             execution = self._need_execution()
             self._require_positional(kwargs)
-            track = any(map(may_change, args)) or any(map(may_change, kwargs.values()))
+            track = any(map(_may_change, (*args, *kwargs.values())))
             self._send(execution, ("method", target, name, args, kwargs, track))
             stops = name in ("send", "throw") and hasattr(type(target), "__next__")
             return self._await_result(execution, args, kwargs, stops=stops)
@@ -467,7 +466,7 @@ class Candidate:
         message = self._encode(request)
         self.requests += 1
         self._send_surroundings(execution, request)
-        self._send_shared(execution)
+        self._send_twins(execution)
         if self._released:
             released, self._released = self._released, []
             execution.send(encode(("release", released)))
@@ -512,60 +511,41 @@ class Candidate:
             )
 
     def _share(self, shared: _Shared) -> Any:
-        """Return a container of the program.
-
-        If the check has a copy already, update and return that.
-        """
-        known = self._shared.get(shared.number)
+        """Return a container of the program: the check's copy if it has one, with the content."""
         self._count(shared.number)
-        if known is None or merge(known.value, shared.value) is not known.value:
-            known = self._shared[shared.number] = shared
-        known.known = self._encode_shared(known)
-        return known.value
+        return self._check_objects.twins.add(of_program(shared.number), shared.value)
 
-    def _send_shared(self, execution: Execution) -> None:
+    def _send_twins(self, execution: Execution) -> None:
         """Send the program the check's changes to what both have, and drop unused containers."""
-        moved = self._check_objects.changes(self._send_value)
-        if moved:
-            execution.send(self._encode(("moved", moved)))
-        for number, shared in list(self._shared.items()):
-            message = self._encode_shared(shared)
-            if message != shared.known:
-                execution.send(message)
-                # The message is not repeated, since it already described values that were new to
-                # the program.
-                shared.known = self._encode_shared(shared)
-            if sys.getrefcount(shared.value) <= _OWN_REFERENCES:
-                del self._shared[number]
+        twins = self._check_objects.twins
+        with self._sending():
+            changed = twins.changes()
+        if changed:
+            execution.send(self._encode(("update", changed)))
+        del changed
+        for number in twins.numbers_of_program():
+            if sys.getrefcount(twins.value(of_program(number))) <= _OWN_REFERENCES:
+                twins.drop(of_program(number))
                 self._released.append([number, self._counts.pop(number, 0)])
 
-    def _update_shared(self, changed: dict[Any, Any]) -> None:
-        """Update shared containers to the content that the program reported."""
-        for number, value in changed.items():
-            shared = self._shared.get(number)
-            if shared is None or type(value) is not type(shared.value):
-                continue
-            if merge(shared.value, value) is shared.value:
-                shared.known = self._encode_shared(shared)
-            else:
-                del self._shared[number]
-
-    def _encode_shared(self, shared: _Shared) -> bytes:
-        """Return the message that sends the content of a shared container to the program."""
-        return self._encode(("update", shared.number, shared.value))
-
     def _encode(self, request: Any) -> bytes:
-        try:
+        with self._sending():
             message = encode(request, self._send_value)
             if self._language != "python":
                 _require_common_types(message, self._language)
+        return message
+
+    @contextlib.contextmanager
+    def _sending(self) -> Iterator[None]:
+        """End the check if a value cannot be sent, and say whose fault it is."""
+        try:
+            yield
         except wire.TooLargeError as error:
             if self._received > _SMALL:
                 self.fail("resource", f"what the program has returned is sent back: {error}")
             self.break_check(f"an argument cannot be sent to the program: {error}")
         except wire.WireError as error:
             self.break_check(f"an argument cannot be sent to the program: {error}")
-        return message
 
     def _send_value(self, value: Any) -> wire.Built:
         if isinstance(value, HandleType) and value.promptse_info.number >= 0:
@@ -691,10 +671,9 @@ class Candidate:
                 if self._surroundings is not None and self._surroundings.captures:
                     self._surroundings.write_output(execution)
                 match message:
-                    case ("update", dict(changed), dict(moved)) if not updated:
+                    case ("update", dict(changed)) if not updated:
                         updated = True
-                        self._check_objects.update(moved, self._send_value)
-                        self._update_shared(changed)
+                        self._check_objects.twins.update(changed)
                         continue
                     case ("effects", dict(effects)) if self._surroundings is not None:
                         self._announce_loan()
@@ -737,7 +716,8 @@ class Candidate:
     def _apply(self, args: tuple[Any, ...], kwargs: dict[str, Any], changed: Any) -> None:
         if changed is not None:
             self._announce_loan()
-            apply_changes(args, kwargs, changed)
+            new_args, new_kwargs = changed
+            merge([*args, kwargs], [*new_args, new_kwargs])
 
     def _announce_loan(self) -> None:
         """Call the hook before the check's state can change for the first time."""
@@ -817,7 +797,7 @@ class Candidate:
                 self._failed_assertion = error
                 error = RuntimeError("the check has failed")
             message = self._encode(("raise", error))
-        self._send_shared(execution)
+        self._send_twins(execution)
         execution.send(message)
 
     def _encode_result(self, operation: str, result: Any) -> bytes:
@@ -885,6 +865,11 @@ def _require_common_types(message: bytes, language: str) -> None:
                 f"a value of type {_TYPES_OF_PYTHON[operation]} cannot be sent to a program in "
                 f"{language}; pass a number or a text"
             )
+
+
+def _may_change(value: Any) -> bool:
+    """Return whether a program could change `value` in place."""
+    return not isinstance(value, _UNCHANGING) and not callable(value)
 
 
 def safe_text(error: BaseException) -> str:

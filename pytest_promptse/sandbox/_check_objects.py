@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from pytest_promptse.sandbox._handle import is_of_program
 from pytest_promptse.sandbox.guest import objects, standard, wire
 from pytest_promptse.sandbox.guest.encode import encode
-from pytest_promptse.sandbox.guest.merge import merge
 from pytest_promptse.sandbox.guest.proxies import SPECIALS
+from pytest_promptse.sandbox.guest.twins import CONTAINERS, Twins
 from pytest_promptse.sandbox.guest.wire import Built, WireError, words
 
 if TYPE_CHECKING:
@@ -102,9 +102,8 @@ class CheckObjects:
     def __init__(self) -> None:
         self._objects: list[Any] = []
         self._numbers: dict[int, int] = {}
-        # Moved objects by number: their kind, and their content as the program knows it.
         self._tasks: LentTasks | None = None
-        self._moved: dict[int, tuple[standard.Kind, bytes | None]] = {}
+        self.twins = Twins()
 
     def describe(self, value: Any) -> Built:
         """Return the message for a value that is not plain data.
@@ -148,7 +147,7 @@ class CheckObjects:
         if kind.update is None:
             return Built(wire.STANDARD, parts)
         described = self._new(value, "moved_value", *parts)
-        self._moved[described.parts[0]] = (kind, None)
+        self.twins.add(described.parts[0], value)
         return described
 
     def _new(self, value: Any, *description: Any) -> Built:
@@ -210,39 +209,6 @@ class CheckObjects:
         shape = self._new(_Shape(), *self._class(type(value)))
         return self._new(value, "object", shape)
 
-    # -- moved objects --------------------------------------------------------------------------
-
-    def changes(self, other: Any) -> dict[int, tuple[Any, ...]]:
-        """Return the parts of the moved objects that have changed since the program knew them.
-
-        `other` encodes values that are not plain, as for `encode`. An object that the program does
-        not have yet counts as known, since it is being sent.
-        """
-        changed = {}
-        for number, (kind, known) in list(self._moved.items()):
-            parts = kind.take(self._objects[number])
-            if parts is not None:
-                now = encode(parts, other)
-                self._moved[number] = (kind, now)
-                if known is not None and now != known:
-                    changed[number] = parts
-        return changed
-
-    def update(self, changes: dict[Any, Any], other: Any) -> None:
-        """Give moved objects the content that they have in the program.
-
-        Raises
-        ------
-        WireError
-            If there is no such object, or the parts do not fit it.
-        """
-        for number, parts in changes.items():
-            if number not in self._moved or type(parts) is not tuple:
-                raise WireError("an object that the check never passed")
-            kind, _ = self._moved[number]
-            value = self._objects[number]
-            self._moved[number] = (kind, encode(standard.update(kind, value, parts), other))
-
     # -- requests of the program ----------------------------------------------------------------
 
     def get(self, number: Any) -> Any:
@@ -281,7 +247,7 @@ class CheckObjects:
     def use(self, number: Any, operation: Any, args: Any, kwargs: Any) -> Any:
         """Perform a request of the program on an object of the check.
 
-        `number` is that of the object. `operation` is ``call``, ``get``, ``set``, ``merge``,
+        `number` is that of the object. `operation` is ``call``, ``get``, ``set``,
         ``__next__``, ``__await__`` or a special method; `args` and `kwargs` are its arguments. None
         of them is trusted. Exceptions of the object are raised as they are.
 
@@ -296,7 +262,7 @@ class CheckObjects:
         _require_own_code(value, operation)
         if operation == "call" and callable(value):
             return value(*args, **kwargs)
-        if operation in ("get", "set", "merge"):
+        if operation in ("get", "set"):
             return self._attribute(value, operation, args)
         if operation == "__next__":
             try:
@@ -321,23 +287,24 @@ class CheckObjects:
         if self._tasks is not None:
             self._tasks.close()
 
-    @staticmethod
-    def _attribute(value: Any, operation: str, args: tuple[Any, ...]) -> Any:
+    def _attribute(self, value: Any, operation: str, args: tuple[Any, ...]) -> Any:
         name = args[0]
         if type(name) is not str or name.startswith("_") or not may_use(value, name):
             raise AttributeError(f"the check keeps {name!r} to itself")
         if operation == "get":
-            return getattr(value, name)
-        new = args[1]
-        if operation == "merge":
-            current = getattr(value, name)
-            new = merge(current, new)
-            if new is current:
-                return None
-        if not may_set(value, name, new):
+            result = getattr(value, name)
+            return self._twin(result) if type(result) in CONTAINERS else result
+        if not may_set(value, name, args[1]):
             raise AttributeError(f"the check keeps {name!r} as it is")
-        setattr(value, name, new)
+        setattr(value, name, args[1])
         return None
+
+    def _twin(self, container: Any) -> Built:
+        """Return the message for a container that the program may change."""
+        number = self._numbers.get(id(container))
+        if number is None:
+            number = self._new(container).parts[0]
+        return Built(wire.SHARED, (number, self.twins.add(number, container)))
 
 
 # -- what a program may do with an object of the check -------------------------------------------
@@ -505,20 +472,14 @@ def _refuse(value: Any, what: str) -> NoReturn:
 
 
 def _parameters(function: Any) -> list[list[Any]] | None:
-    """Return name, kind and default of each parameter, or None if there is no signature.
+    """Return the parameters of a function, or None if it has no signature.
 
-    The default is in a list, which is empty if there is none. It is always None, since a default
-    may be an expected value.
+    Defaults are left out, since they may be expected values.
     """
     try:
-        parameters = inspect.signature(function).parameters.values()
+        return objects.parameters_of(function, keep_defaults=False)
     except (TypeError, ValueError):
         return None
-    described = []
-    for item in parameters:
-        default = [] if item.default is item.empty else [None]
-        described.append([item.name, int(item.kind), default])
-    return described
 
 
 def _text(error: BaseException) -> str:

@@ -5,7 +5,7 @@ Each class of the program is mirrored by a local class. So ``type(a) is type(b)`
 *handles*. Using a handle sends a request to the program, and the answer is decoded strictly.
 
 The rules that prevent a program from deciding its own verdict are in
-``docs/explanation/sandbox.md`` under "What a handle may decide". In short, an operation between a
+``docs/reference/candidate.md`` under "What a handle may decide". In short, an operation between a
 handle and a value of the check never returns plain data, and a handle never equals plain data. If
 the program's class extends a plain type, comparisons use the content, which was decoded here.
 """
@@ -13,7 +13,6 @@ the program's class extends a plain type, comparisons use the content, which was
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import re
 from abc import ABCMeta
 from collections import deque
@@ -33,11 +32,13 @@ from pytest_promptse.sandbox.guest.objects import (
     ORDER,
     SPECIALS,
     UNARY,
+    build_signature,
     dataclass_fields,
 )
 from pytest_promptse.sandbox.guest.wire import WireError, words
 
 if TYPE_CHECKING:
+    import inspect
     from collections.abc import Callable, Iterator
 
     from pytest_promptse.sandbox._causes import Cause
@@ -98,7 +99,7 @@ class Link:
     an object and a value of the check, or 2 if the operator measures a difference.
     """
 
-    __slots__ = ("entry", "fetched", "mixed", "number", "owner")
+    __slots__ = ("entry", "fetched", "mixed", "number", "owner", "run")
 
     def __init__(self, owner: ProgramOperations, number: int) -> None:
         self.owner = owner
@@ -106,6 +107,7 @@ class Link:
         self.mixed = 0
         self.fetched = owner.requests
         self.entry: _blocks.BlockEntry | None = None
+        self.run: Any = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -287,17 +289,10 @@ def signature(owner: ProgramOperations, target: Any) -> inspect.Signature:
     """Return the signature of a callable of the program.
 
     `owner` has the program, and `target` is the handle of the callable. Defaults are values or
-    handles. Annotations are left out. As with `inspect.signature`, an object without a signature
-    raises ValueError or TypeError.
+    handles. As with `inspect.signature`, an object without a signature raises ValueError or
+    TypeError.
     """
-    empty = inspect.Parameter.empty
-    kinds = list(inspect._ParameterKind)  # noqa: SLF001 - the enum has no other name
-    return inspect.Signature(
-        [
-            inspect.Parameter(name, kinds[kind], default=default if has else empty)
-            for name, kind, has, default in owner.ask("signature", target)
-        ]
-    )
+    return build_signature(owner.ask("signature", target))
 
 
 class BoundMethod:
@@ -621,31 +616,20 @@ def _await(self: Any) -> Any:
         yield
 
 
-def _async_send(self: Any, value: Any) -> Any:
-    """Drive the awaitable as ``await`` does, for an event loop that treats it as a coroutine."""
-    del value
+def _running(self: Any) -> Any:
+    """Return the run of an awaitable that an event loop treats as a coroutine."""
     link = link_of(self)
-    runs = _RUNNING.get(link)
-    if runs is None:
-        runs = _RUNNING[link] = _await(self)
-    try:
-        return next(runs)
-    except BaseException:
-        _RUNNING.pop(link, None)
-        raise
+    if link.run is None:
+        link.run = _await(self)
+    return link.run
 
 
-_RUNNING: dict[Link, Any] = {}
+def _async_ends(name: str) -> Callable[..., Any]:
+    def method(self: Any, *error: Any) -> Any:
+        link_of(self).run = None
+        return link_of(self).owner.call_method(self, name, error, {})
 
-
-def _async_throw(self: Any, *error: Any) -> Any:
-    _RUNNING.pop(link_of(self), None)
-    return link_of(self).owner.call_method(self, "throw", error, {})
-
-
-def _async_close(self: Any) -> Any:
-    _RUNNING.pop(link_of(self), None)
-    return link_of(self).owner.call_method(self, "close", (), {})
+    return method
 
 
 async def _anext(self: Any) -> Any:
@@ -730,13 +714,19 @@ _HANDLE_METHODS: dict[str, Any] = {
 }
 for _name in ("__str__", "__repr__", "__format__", "__eq__", "__ne__"):
     _HANDLE_METHODS.pop(_name, None)
-_AWAITABLE: dict[str, Any] = {"send": _async_send, "throw": _async_throw, "close": _async_close}
+_AWAITABLE: dict[str, Any] = {
+    "send": lambda self, value: _running(self).send(value),
+    "throw": _async_ends("throw"),
+    "close": _async_ends("close"),
+}
 _GENERATOR: dict[str, Any] = {name: _of_generator(name) for name in ("send", "throw", "close")}
 
 
 # -- values of classes that extend a plain type ----------------------------------------------------
 
 _MUTABLE = (list, dict, set, bytearray, deque)
+_BY_ARGUMENTS = (Fraction, date, time, datetime, timedelta)
+_PICKLE = 4
 _PATH_TEXT = words(
     "name stem suffix suffixes parts anchor root drive as_posix as_uri is_absolute match"
     " is_relative_to"
@@ -786,7 +776,7 @@ def fill(base: Any, value: Any, content: Any) -> None:
         base.__setitem__(value, slice(None), content)
 
 
-def make_value(cls: Any, base: Any, content: Any) -> Any:  # noqa: PLR0911 - one for each type
+def make_value(cls: Any, base: Any, content: Any) -> Any:
     """Return an instance of a mirrored class that extends the plain type `base`.
 
     `cls` is the class of the check that stands for one of the program. `content` is a plain value
@@ -794,26 +784,15 @@ def make_value(cls: Any, base: Any, content: Any) -> Any:  # noqa: PLR0911 - one
     """
     if issubclass(base, PurePath):
         return type.__call__(cls, str(content))
-    if issubclass(base, Fraction):
-        return Fraction.__new__(cls, content.numerator, content.denominator)
-    if issubclass(base, datetime):
-        clock = (content.hour, content.minute, content.second, content.microsecond)
-        day = (content.year, content.month, content.day)
-        return datetime.__new__(cls, *day, *clock, content.tzinfo, fold=content.fold)
-    if issubclass(base, date):
-        return date.__new__(cls, content.year, content.month, content.day)
-    if issubclass(base, time):
-        clock = (content.hour, content.minute, content.second, content.microsecond)
-        return time.__new__(cls, *clock, content.tzinfo, fold=content.fold)
-    if issubclass(base, timedelta):
-        return timedelta.__new__(cls, content.days, content.seconds, content.microseconds)
     if issubclass(base, _MUTABLE):
         value = base.__new__(cls)
         if base is deque:
             deque.__init__(value, (), content.maxlen)
         fill(base, value, content)
         return value
-    return base.__new__(cls, content)
+    # The arguments with which pickle would make a date, a time or a fraction.
+    arguments = content.__reduce_ex__(_PICKLE)[1] if base in _BY_ARGUMENTS else (content,)
+    return base.__new__(cls, *arguments)
 
 
 def _value_setattr(self: Any, name: str, value: Any) -> None:

@@ -51,17 +51,17 @@ class CheckSurroundings:
         self._fixtures = fixtures
         self._temporary = temporary
         self._folders: dict[str, Folder] = {}
-        self._random = random.getstate()
-        self._directory = os.getcwd()  # noqa: PTH109 - as below
         self._environment = dict(_start or os.environ)
-        self._raw_environment: dict[Any, Any] = {}
-        self._stdin = None if "monkeypatch" in fixtures else sys.stdin
-        self._levels: dict[str, int] | None = None
+        # By name what the program knows, for `_is_new`.
+        self._known: dict[str, Any] = {
+            "random": random.getstate(),
+            "directory": os.getcwd(),  # noqa: PTH109 - a hot path
+            "stdin": None if "monkeypatch" in fixtures else sys.stdin,
+        }
         self._recorder = _recorder()
         self._warned = False
         self._streams = (sys.stdout, sys.stderr)
         self._captured = False
-        self._patches = 0
         self._written: dict[object, int] = {}
         self.has_files_of_program = False
         if "tmp_path" in fixtures:
@@ -107,11 +107,16 @@ class CheckSurroundings:
         found = {path: folder.take_changes() for path, folder in self._folders.items()}
         return {path: content for path, content in found.items() if content or path in is_new}
 
+    def _is_new(self, name: str, now: Any) -> bool:
+        """Return whether something differs from what the program knows. Then it knows it."""
+        before = self._known.get(name)
+        self._known[name] = now
+        return bool(now != before)
+
     def _changed_environment(self) -> dict[str, str | None]:
-        raw = dict(os.environ._data)  # type: ignore[attr-defined]  # noqa: SLF001 - decoding is slow
-        if raw == self._raw_environment:
+        # Decoding all variables for each request would be slow.
+        if not self._is_new("environment", dict(os.environ._data)):  # type: ignore[attr-defined]  # noqa: SLF001
             return {}
-        self._raw_environment = raw
         now = dict(os.environ)
         before, self._environment = self._environment, now
         names = {name for name in now.keys() | before.keys() if now.get(name) != before.get(name)}
@@ -119,25 +124,17 @@ class CheckSurroundings:
 
     def _changed_directory(self) -> str | None:
         now = os.getcwd()  # noqa: PTH109 - a hot path
-        if now == self._directory:
-            return None
-        self._directory = now
-        if not any(now == path or now.startswith(f"{path}/") for path in self._folders):
-            return None
-        return now
+        is_shared = any(now == path or now.startswith(f"{path}/") for path in self._folders)
+        return now if self._is_new("directory", now) and is_shared else None
 
     def _changed_random(self) -> Any:
         now = random.getstate()
-        if now == self._random:
-            return None
-        self._random = now
-        return now
+        return now if self._is_new("random", now) else None
 
     def _changed_stdin(self) -> str | None:
         stream = sys.stdin
-        if stream is self._stdin:
+        if not self._is_new("stdin", stream):
             return None
-        self._stdin = stream
         try:
             place = stream.tell()
             text = stream.read()
@@ -149,9 +146,8 @@ class CheckSurroundings:
     def _new_patches(self) -> list[tuple[str, str, Any]]:
         """Return new patches of the standard library that the check has made by ``monkeypatch``."""
         made = getattr(self._fixtures.get("monkeypatch"), "_setattr", [])
-        if len(made) == self._patches:
+        if not self._is_new("patches", len(made)):
             return []
-        self._patches = len(made)
         return [
             (target.__name__, name, getattr(target, name))
             for target, name, _ in made
@@ -169,10 +165,9 @@ class CheckSurroundings:
             for logger in loggers
             if isinstance(logger, logging.Logger) and logger.level
         }
-        before, self._levels = self._levels, now
-        if before == now:
-            return None
-        return {**dict.fromkeys((before or {}).keys() - now.keys(), 0), **now}
+        before = self._known.get("levels", {})
+        is_new = self._is_new("levels", now)
+        return {**dict.fromkeys(before.keys() - now.keys(), 0), **now} if is_new else None
 
     def _starts_to_record(self) -> bool:
         if self._warned:
@@ -208,7 +203,7 @@ class CheckSurroundings:
             # The program goes on with its numbers unless the check sets a state, be it the same as
             # before. It does not choose the state of the check, which may draw its inputs.
             random.random()  # noqa: S311 - not for cryptography
-            self._random = random.getstate()
+            self._known["random"] = random.getstate()
         for record in effects.get("records", []):
             name, level, path, line, message, function, error = take(
                 list(record), str, int, str, int, str, str, str

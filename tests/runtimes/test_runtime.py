@@ -8,9 +8,10 @@ import pytest
 
 from pytest_promptse.config._options import LANGUAGES
 from pytest_promptse.errors import SandboxError, TaskError
-from pytest_promptse.runtimes import _toolchains
+from pytest_promptse.runtimes import _runtime, _toolchains
 from pytest_promptse.runtimes._fences import TAGS
 from pytest_promptse.runtimes._runtime import _Run, runtime_of
+from pytest_promptse.sandbox._limits import Limits
 
 # Each prints its first argument, the variable NAME, the file data.txt and the standard input, one
 # line each, and ends with status 3.
@@ -250,3 +251,30 @@ def test_toolchain_that_the_sandbox_does_not_show_is_no_failure_of_a_program(san
     hidden = replace(bash, path="/nowhere/bin/bash")
     with pytest.raises(SandboxError, match=r"bash does not start in the sandbox .*; install it"):
         _Run(hidden).check(sandbox)
+
+
+@pytest.mark.parametrize(
+    ("compiler", "limits", "runs"),
+    [
+        # Other programs may have slowed it down, so it runs once more without them.
+        ("sleep 9", Limits(wall=0.4, cpu=9), [False, True]),
+        ("while :; do :; done", Limits(wall=9, cpu=0.4), [False]),
+    ],
+)
+def test_a_build_that_is_stopped_by_the_clock_is_confirmed_alone(
+    sandbox, monkeypatch, compiler, limits, runs
+):
+    load, loads = sandbox.load, []
+
+    def noted_load(*args, alone=False, **names):
+        loads.append(alone)
+        return load(*args, alone=alone, **names)
+
+    monkeypatch.setattr(sandbox, "load", noted_load)
+    monkeypatch.setattr(_runtime, "_BUILD_LIMITS", limits)
+    command = ["/bin/bash", "-c", compiler]
+    plan = {"files": {}, "command": command, "environment": {}, "collect": "made"}
+    failure = _runtime._build(plan, sandbox)
+    assert failure.cause == "build"
+    assert failure.detail.startswith("the compiler was stopped: timeout")
+    assert loads == runs

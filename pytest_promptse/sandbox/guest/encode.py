@@ -38,23 +38,35 @@ def _offset_seconds(moment: datetime | clock_time) -> float | None:
     return None if offset is None else offset.total_seconds()
 
 
-_STANDARD: dict[type, Callable[[Any], Built]] = {
-    bytes: lambda value: Built(wire.BYTES, (value.decode("latin-1"),)),
-    bytearray: lambda value: Built(wire.BYTEARRAY, (value.decode("latin-1"),)),
+# Methods of the plain types are called by name, since a subclass may override them.
+STANDARD: dict[type, Callable[[Any], Built]] = {
+    bytes: lambda value: Built(wire.BYTES, (bytes.decode(value, "latin-1"),)),
+    bytearray: lambda value: Built(wire.BYTEARRAY, (bytearray.decode(value, "latin-1"),)),
     complex: lambda value: Built(wire.COMPLEX, (value.real, value.imag)),
     range: lambda value: Built(wire.RANGE, (value.start, value.stop, value.step)),
-    deque: lambda value: Built(wire.DEQUE, (value.maxlen, *value)),
-    Decimal: lambda value: Built(wire.DECIMAL, (str(value),)),
-    Fraction: lambda value: Built(wire.FRACTION, (value.numerator, value.denominator)),
-    datetime: lambda value: Built(
-        wire.DATETIME, (value.replace(tzinfo=None).isoformat(), _offset_seconds(value), value.fold)
+    deque: lambda value: Built(wire.DEQUE, (value.maxlen, *deque.__iter__(value))),
+    Decimal: lambda value: Built(wire.DECIMAL, (Decimal.__str__(value),)),
+    # Without the properties of these names, which a subclass may override.
+    Fraction: lambda value: Built(
+        wire.FRACTION,
+        (value._numerator, value._denominator),  # noqa: SLF001
     ),
-    date: lambda value: Built(wire.DATE, (value.isoformat(),)),
+    datetime: lambda value: Built(
+        wire.DATETIME, (_without_zone(datetime, value), _offset_seconds(value), value.fold)
+    ),
+    date: lambda value: Built(wire.DATE, (date.isoformat(value),)),
     clock_time: lambda value: Built(
-        wire.TIME, (value.replace(tzinfo=None).isoformat(), _offset_seconds(value), value.fold)
+        wire.TIME, (_without_zone(clock_time, value), _offset_seconds(value), value.fold)
     ),
     timedelta: lambda value: Built(wire.TIMEDELTA, (value.days, value.seconds, value.microseconds)),
 }
+"""Types that are sent by an operation of their own, with the function that takes values apart."""
+
+
+def _without_zone(kind: Any, moment: Any) -> str:
+    text: str = kind.isoformat(kind.replace(moment, tzinfo=None))
+    return text
+
 
 # Without escapes, since escapes would join two surrogates in a row into one character.
 _dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
@@ -119,8 +131,8 @@ class _Writer:
             if kind is int:
                 # Decimal digits take quadratic time, and the interpreter limits their number.
                 return wire.INT, (hex(value),)
-            if kind in _STANDARD:
-                value = _STANDARD[kind](value)
+            if kind in STANDARD:
+                value = STANDARD[kind](value)
             elif kind is not Built:
                 value = self.other(value)
             if type(value) is Built:

@@ -12,22 +12,20 @@ import gc
 import inspect
 import io
 import linecache
-import marshal
 import operator
 import os
 import sys
 import threading
 import traceback
 import types
-from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox.guest import objects, standard, wire
 from pytest_promptse.sandbox.guest.decode import decode
 from pytest_promptse.sandbox.guest.encode import encode
-from pytest_promptse.sandbox.guest.merge import is_array, merge
 from pytest_promptse.sandbox.guest.proxies import ProxyFactory
 from pytest_promptse.sandbox.guest.surroundings import Surroundings
+from pytest_promptse.sandbox.guest.twins import Twins, may_be_twin, of_program, snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,7 +37,6 @@ _MAX_MESSAGE = 2_000
 _PIECE = 2**16
 _COMPILE_ERRORS = (SyntaxError, ValueError, MemoryError, RecursionError, OverflowError)
 _THREAD_STACK = 2 * 2**20
-_SHARED = (list, dict, set, bytearray, deque)
 MAX_SHARED = 50
 MAX_SHARED_ITEMS = 10_000
 MAX_SHARED_BYTES = 256 * 2**10
@@ -132,13 +129,8 @@ class Guest:
         self.channel = channel
         self.module = types.ModuleType(MODULE)
         self.objects = objects.Objects(self.module)
-        self.proxies = ProxyFactory(self.ask_check, self.objects.proxy_numbers, _snapshot)
-        # Containers that are attributes of the check's objects, by object and name: the local copy,
-        # and its bytes when it was received.
-        self.borrowed: dict[tuple[int, str], tuple[Any, bytes]] = {}
-        # Containers of the program that the check received as attributes, as last sent to the
-        # check.
-        self.shared: dict[int, bytes] = {}
+        self.twins = Twins()
+        self.proxies = ProxyFactory(self.ask_check, self.objects.proxy_numbers, self.twins)
         # Errors that an iterator raised after the items that were already sent.
         self.postponed: dict[int, BaseException] = {}
         self.tasks: Any = None
@@ -161,7 +153,7 @@ class Guest:
             "issubclass": issubclass,
             "content": lambda value: objects.content_of(value, type(value))[1],
             "names": dir,
-            "signature": _signature,
+            "signature": lambda value: objects.parameters_of(value, keep_defaults=True),
             "start": self.start,
             "step": self.step,
         }
@@ -176,6 +168,8 @@ class Guest:
             return self.proxies.build(parts)
         if operation == wire.STANDARD:
             return standard.build(parts, in_program=True)
+        if operation == wire.SHARED:
+            return self.twins.add(*parts)
         if operation == wire.NAMED:
             return operator.attrgetter(parts[1])(__import__(parts[0], fromlist=["_"]))
         if operation == wire.ARRAY:
@@ -183,42 +177,22 @@ class Guest:
         raise wire.WireError(f"operation {operation} is unknown")
 
     def answer(self, *parts: Any) -> None:
-        if self.borrowed:
-            self.return_borrowed()
         send(self.channel, encode(parts, self.objects.send_value))
 
     def ask_check(self, number: int, operation: str, args: Any, kwargs: Any) -> Any:
         """Send the checker a request to use one of its own objects.
 
         `number` identifies the object, and `operation` names what to do with it, such as ``get`` or
-        ``call``. The result is that of the operation; its exception is raised here. The same
-        container is returned again if it has not changed.
+        ``call``. The result is that of the operation; its exception is raised here.
         """
         is_new = self.turn.take()
         try:
-            self.send_shared()
+            self.send_state()
             self.answer("callback", number, operation, args, kwargs)
-            found = self.serve()
+            return self.serve()
         finally:
             if is_new:
                 self.turn.give()
-        if operation == "get" and isinstance(found, list | dict | set | bytearray | deque):
-            key = (number, args[0])
-            before = _snapshot(found)
-            if key in self.borrowed and self.borrowed[key][1] == before:
-                return self.borrowed[key][0]
-            self.borrowed[key] = (found, before)
-        return found
-
-    def return_borrowed(self) -> None:
-        """Send the checker the program's changes to containers of the check's objects."""
-        for (number, name), (value, before) in list(self.borrowed.items()):
-            now = _snapshot(value)
-            if now != before:
-                self.borrowed[number, name] = (value, now)
-                message: Any = ("callback", number, "merge", (name, value), {})
-                send(self.channel, encode(message, self.objects.send_value))
-                self.serve()
 
     def share(self, name: str, value: Any) -> Any:
         """Return a container with its object number, so that the check can send its changes back.
@@ -226,40 +200,26 @@ class Guest:
         `name` is that of the attribute or global. The value is returned unchanged if it is no
         container or array, too large, or a dunder attribute, or if `MAX_SHARED` are shared already.
         """
-        if (type(value) not in _SHARED and not is_array(value)) or name.startswith("__"):
-            return value
-        if len(value) > MAX_SHARED_ITEMS or len(self.shared) >= MAX_SHARED:
+        if not may_be_twin(value) or name.startswith("__") or len(value) > MAX_SHARED_ITEMS:
             return value
         try:
-            snapshot = _snapshot(value)
+            size = len(snapshot(value))
         except wire.WireError:  # the answer will report the error
             return value
-        if len(snapshot) > MAX_SHARED_BYTES:
+        if size > MAX_SHARED_BYTES or len(self.twins.numbers_of_program()) >= MAX_SHARED:
             return value
         number = self.objects.number(value)
-        self.shared[number] = snapshot
+        self.twins.add(of_program(number), value)
         return wire.Built(wire.SHARED, (number, value))
 
-    def send_shared(self) -> None:
-        """Send the check the present content of what both sides have, where it has changed."""
-        moved = self.proxies.take_changes()
-        changed = {}
-        for number, before in list(self.shared.items()):
-            value = self.objects.get(number)
-            try:
-                now = _snapshot(value)
-            except wire.WireError:
-                now = None
-            if now is None or len(now) > MAX_SHARED_BYTES:
-                del self.shared[number]  # from now on the check has a copy
-            elif now != before:
-                self.shared[number] = now
-                changed[number] = value
+    def send_state(self) -> None:
+        """Send the check the program's effects, and the present content of what both sides have."""
         effects = self.surroundings.effects()
         if effects:
-            send(self.channel, encode(("effects", effects), self.objects.send_value))
-        if changed or moved:
-            send(self.channel, encode(("update", changed, moved), self.objects.send_value))
+            self.answer("effects", effects)
+        changed = self.twins.changes(most=MAX_SHARED_BYTES)
+        if changed:
+            self.answer("update", changed)
 
     # -- requests -------------------------------------------------------------------------------
 
@@ -275,15 +235,11 @@ class Guest:
                 raise args[0]
             if verb == "release":
                 for number in self.objects.release(args[0]):
-                    self.shared.pop(number, None)
+                    self.twins.drop(of_program(number))
             elif verb == "surroundings":
                 self.surroundings.adopt(args[0])
-            elif verb == "moved":
-                self.proxies.update(args[0])
             elif verb == "update":
-                number, value = args
-                if number in self.shared:
-                    self.shared[number] = _snapshot(merge(self.objects.get(number), value))
+                self.twins.update(args[0])
             else:
                 self.reply(verb, args)
 
@@ -292,13 +248,13 @@ class Guest:
             self.changed = None
             value = self.turn.lend(self.requests[verb], args)
             self.flush()
-            self.send_shared()
+            self.send_state()
             self.answer("result", value, self.changed)
         except BaseException as error:  # noqa: BLE001 - whatever the program raises is an answer
             reported = error
             self.flush()
             try:
-                self.send_shared()
+                self.send_state()
             except wire.WireError as unsendable:
                 reported = unsendable
             self.report(reported)
@@ -396,7 +352,7 @@ class Guest:
         as its index, so that the check gets its own object.
         """
         function = self.module.__dict__[self.objects.entry_point] if target is None else target
-        before = _snapshot((args, kwargs)) if track else b""
+        before = snapshot((args, kwargs)) if track else b""
         try:
             result = function(*args, **kwargs)
         except TypeError as error:
@@ -405,13 +361,13 @@ class Guest:
                 raise _UnbindableError(error) from None
             raise
         else:
-            if track and (type(result) in _SHARED or is_array(result)):
+            if track and may_be_twin(result):
                 for place, argument in enumerate(args):
                     if argument is result:
                         return wire.Built(wire.ARGUMENT, (place,))
             return result
         finally:
-            if track and _snapshot((args, kwargs)) != before:
+            if track and snapshot((args, kwargs)) != before:
                 self.changed = [list(args), kwargs]
 
     def method(
@@ -479,70 +435,33 @@ class Guest:
         return [task.result()] if task.done() else []
 
 
-def _snapshot(value: Any) -> bytes:
-    """Return bytes that are different after a value has changed."""
-    try:
-        # marshal is implemented in C. Version 2 depends on values alone, later versions on
-        # references too.
-        return marshal.dumps(value, 2)
-    except ValueError:  # marshal does not support the value, such as a Decimal
-        return encode(value, _identity)
-
-
-def _identity(value: Any) -> wire.Built:
-    parts = standard.parts_of(value, to_program=True)
-    if parts is not None:
-        return wire.Built(wire.STANDARD, parts)
-    if type(value).__module__ == "numpy":
-        array = objects.numpy_parts(value)
-        if array is not None:
-            return wire.Built(wire.ARRAY, array)
-    base, content = objects.content_of(value, type(value))
-    return wire.Built(wire.REFERENCE, (id(value), content) if base else (id(value),))
-
-
-def _signature(function: Any) -> list[list[Any]]:
-    """Return name, kind, whether there is a default, and the default of each parameter."""
-    empty = inspect.Parameter.empty
-    return [
-        [
-            parameter.name,
-            int(parameter.kind),
-            parameter.default is not empty,
-            None if parameter.default is empty else parameter.default,
-        ]
-        for parameter in inspect.signature(function).parameters.values()
-    ]
-
-
 def _same_type_call(name: str) -> Callable[..., Any]:
     return lambda value, *args: getattr(type(value), name)(value, *args)
 
 
 _OPERATIONS: dict[str, Callable[..., Any]] = {
-    **{name: getattr(operator, name) for name in objects.ORDER},
-    **{
-        prefix + name: getattr(operator, prefix + name, None) or getattr(operator, f"{name}_")
-        for name in objects.BINARY
-        if name != "divmod"
-        for prefix in ("", "i")
-    },
-    "divmod": divmod,
-    "pow": pow,
-    **{
-        name: _same_type_call(f"__{name}__")
-        for name in ("aiter", "anext", "aenter", "aexit", "enter", "exit", "missing", "fspath")
-    },
-    **{name: getattr(operator, name) for name in ("neg", "pos", "abs", "invert", "index")},
+    # Operators are called as the interpreter calls them, so that it asks both operands.
+    **{name: getattr(operator, name) for name in (*objects.ORDER, "neg", "pos", "abs", "invert")},
     **{name: getattr(operator, name) for name in ("contains", "getitem", "setitem", "delitem")},
     **{
-        name: getattr(builtins, name)
-        for name in wire.words("int float complex bytes len bool hash")
+        prefix + name: getattr(operator, prefix + name, None) or getattr(operator, f"{name}_")
+        for name in objects.BINARY - {"divmod", "pow"}
+        for prefix in ("", "i")
     },
-    **{name: getattr(builtins, name) for name in wire.words("iter str repr format round reversed")},
-    "trunc": _same_type_call("__trunc__"),
-    "floor": _same_type_call("__floor__"),
-    "ceil": _same_type_call("__ceil__"),
+    **{
+        name: getattr(builtins, name)
+        for name in wire.words(
+            "int float complex bytes len bool hash iter str repr format round reversed divmod pow"
+        )
+    },
+    **{
+        name: _same_type_call(f"__{name}__")
+        for name in wire.words(
+            "aiter anext aenter aexit enter exit missing fspath trunc floor ceil"
+        )
+    },
+    "index": operator.index,
+    "ipow": operator.ipow,
     "copy": lambda value: _copy().copy(value),
     "deepcopy": lambda value: _copy().deepcopy(value),
 }

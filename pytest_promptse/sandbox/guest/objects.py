@@ -14,15 +14,14 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import inspect
 import sys
 import types
-from collections import deque
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
-from fractions import Fraction
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox.guest import standard, wire
+from pytest_promptse.sandbox.guest.encode import STANDARD
 from pytest_promptse.sandbox.guest.wire import Built, WireError, words
 
 if TYPE_CHECKING:
@@ -60,35 +59,19 @@ def member_key(member: enum.Enum) -> Any:
     return member.value if isinstance(member, enum.Flag) else member.name
 
 
-def _ordered(kind: str) -> Callable[[Any], Any]:
-    base = standard.find("collections", kind)
-    return lambda value: dict(base.items(value))
-
-
 # Methods of the plain base type are used, since a subclass may override those that constructors
 # call.
 CONTENT: dict[type, Callable[[Any], Any]] = {
+    **{kind: take for kind, take in STANDARD.items() if kind is not range},
     int: int.__int__,
     float: float.__float__,
-    complex: complex.__complex__,
     str: str.__str__,
-    bytes: bytes.__bytes__,
-    bytearray: lambda value: bytearray(bytearray.__iter__(value)),
     list: lambda value: list(list.__iter__(value)),
     tuple: lambda value: tuple(tuple.__iter__(value)),
     dict: lambda value: dict(dict.items(value)),
     set: lambda value: set(set.__iter__(value)),
     frozenset: lambda value: frozenset(frozenset.__iter__(value)),
-    deque: lambda value: deque(deque.__iter__(value), value.maxlen),
-    standard.find("collections", "OrderedDict"): _ordered("OrderedDict"),
-    Decimal: lambda value: Decimal(Decimal.__str__(value)),
-    Fraction: lambda value: Fraction(value._numerator, value._denominator),  # noqa: SLF001
-    datetime: lambda value: datetime.combine(
-        datetime.date(value), datetime.timetz(value), tzinfo=value.tzinfo
-    ),
-    date: lambda value: date(value.year, value.month, value.day),
-    time: lambda value: time.fromisoformat(time.isoformat(value)).replace(tzinfo=value.tzinfo),
-    timedelta: lambda value: timedelta(value.days, value.seconds, value.microseconds),
+    OrderedDict: lambda value: dict(OrderedDict.items(value)),
 }
 
 
@@ -307,6 +290,36 @@ def describe(cls: type) -> tuple[Any, ...]:
         " ".join(sorted(overrides)),
         " ".join(sorted(methods)[:_MAX_NAMES]),
         fields,
+    )
+
+
+def parameters_of(function: Any, *, keep_defaults: bool) -> list[list[Any]]:
+    """Return name, kind, whether there is a default, and the default of each parameter.
+
+    Without `keep_defaults` every default is None. ValueError or TypeError is raised if there is no
+    signature.
+    """
+    empty = inspect.Parameter.empty
+    return [
+        [
+            item.name,
+            int(item.kind),
+            item.default is not empty,
+            item.default if keep_defaults and item.default is not empty else None,
+        ]
+        for item in inspect.signature(function).parameters.values()
+    ]
+
+
+def build_signature(parameters: list[list[Any]]) -> inspect.Signature:
+    """Return the signature that `parameters_of` describes, without annotations."""
+    empty = inspect.Parameter.empty
+    kinds = list(inspect._ParameterKind)  # noqa: SLF001 - the enum has no other name
+    return inspect.Signature(
+        [
+            inspect.Parameter(name, kinds[kind], default=default if has else empty)
+            for name, kind, has, default in parameters
+        ]
     )
 
 

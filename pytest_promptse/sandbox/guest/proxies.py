@@ -11,10 +11,13 @@ from __future__ import annotations
 import enum
 from collections import namedtuple
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox.guest import objects, standard
 from pytest_promptse.sandbox.guest.wire import WireError
+
+if TYPE_CHECKING:
+    from pytest_promptse.sandbox.guest.twins import Twins
 
 Ask = Callable[..., Any]
 
@@ -90,17 +93,15 @@ class ProxyFactory:
         Sends ``number, operation, arguments, keywords`` to the checker and returns the result.
     numbers : dict
         The checker's number of every proxy by the proxy's id. This class fills it.
-    snapshot : callable
-        Returns bytes that differ if values differ.
+    twins : Twins
+        Receives the objects of the check that have moved here.
     """
 
-    def __init__(self, ask: Ask, numbers: dict[int, int], snapshot: Callable[[Any], bytes]) -> None:
+    def __init__(self, ask: Ask, numbers: dict[int, int], twins: Twins) -> None:
         self._ask = ask
-        self._snapshot = snapshot
+        self._twins = twins
         self._numbers = numbers
         self._known: dict[int, Any] = {}
-        # Objects of the check that have moved here, and their content as both sides know it.
-        self._moved: dict[int, tuple[standard.Kind, Any, bytes]] = {}
 
     def build(self, parts: list[Any]) -> Any:
         """Return the proxy that a message describes, or the earlier proxy of the same number."""
@@ -115,30 +116,7 @@ class ProxyFactory:
         return made
 
     def _moved_value(self, number: int, *parts: Any) -> Any:
-        made = standard.build(parts, in_program=True)
-        kind = standard.KINDS[parts[0]]
-        self._moved[number] = (kind, made, self._snapshot(kind.take(made)))
-        return made
-
-    def take_changes(self) -> dict[int, tuple[Any, ...]]:
-        """Return the parts of the moved objects that have changed since the check knew them."""
-        changes = {}
-        for number, (kind, value, before) in self._moved.items():
-            parts = kind.take(value)
-            if parts is None:
-                continue
-            now = self._snapshot(parts)
-            if now != before:
-                self._moved[number] = (kind, value, now)
-                changes[number] = parts
-        return changes
-
-    def update(self, changes: dict[int, tuple[Any, ...]]) -> None:
-        """Give moved objects the content that they have in the check."""
-        for number, parts in changes.items():
-            kind, value, _ = self._moved[number]
-            kind.update(value, *parts)  # type: ignore[misc]
-            self._moved[number] = (kind, value, self._snapshot(kind.take(value)))
+        return self._twins.add(number, standard.build(parts, in_program=True))
 
     def _function(self, number: int, name: str, doc: str | None, parameters: Any) -> Any:
         def function(*args: Any, **kwargs: Any) -> Any:
@@ -147,18 +125,8 @@ class ProxyFactory:
         function.__name__ = function.__qualname__ = name
         function.__doc__ = doc
         if parameters is not None:
-            import inspect  # noqa: PLC0415 - loaded already, by the guest
-
-            kinds = list(inspect._ParameterKind)  # noqa: SLF001 - the enum has no other name
             made: Any = function
-            made.__signature__ = inspect.Signature(
-                [
-                    inspect.Parameter(
-                        name, kinds[kind], default=(*default, inspect.Parameter.empty)[0]
-                    )
-                    for name, kind, default in parameters
-                ]
-            )
+            made.__signature__ = objects.build_signature(parameters)
         return function
 
     def _class(

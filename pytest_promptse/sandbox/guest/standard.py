@@ -345,24 +345,10 @@ def _is_path(name: str, to_program: bool) -> bool:
     return name == "pathlib.PosixPath" and not to_program
 
 
-def checked_parts(parts: Any, *, in_program: bool) -> tuple[Kind, list[Any]]:
-    """Return the kind that received parts name, and the parts after the name.
-
-    Raises
-    ------
-    WireError
-        If there is no such kind, only the check may send it, or a part has another type.
-    """
-    name, *rest = parts
-    kind = KINDS.get(name) if type(name) is str else None
-    if kind is None or (kind.to_program and not in_program) or len(rest) != len(kind.types):
-        raise WireError("a value of an unknown type")
-    check_types(kind, rest)
-    return kind, rest
-
-
-def check_types(kind: Kind, parts: Any) -> None:
+def _check_types(kind: Kind, parts: Any) -> None:
     """Raise WireError unless `parts` have the types of this kind."""
+    if len(parts) != len(kind.types):
+        raise WireError("a value has too few or too many parts")
     for part, types in zip(parts, kind.types, strict=True):
         allowed = types if isinstance(types, tuple) else (types,)
         if object not in allowed and type(part) not in allowed:
@@ -375,23 +361,26 @@ def build(parts: Any, *, in_program: bool) -> Any:
     Raises
     ------
     WireError
-        If there is no such type, or the parts do not fit it.
+        If there is no such type, only the check may send it, or the parts do not fit it.
     """
-    kind, rest = checked_parts(parts, in_program=in_program)
+    name, *rest = parts
+    kind = KINDS.get(name) if type(name) is str else None
+    if kind is None or (kind.to_program and not in_program):
+        raise WireError("a value of an unknown type")
+    _check_types(kind, rest)
     return _strictly(kind.build, *rest)
 
 
-def update(kind: Kind, value: Any, parts: Any) -> Any:
-    """Give a moved value the content that its parts describe, and return its parts then.
+def update(kind: Kind, value: Any, parts: Any) -> None:
+    """Give a moved value the content that its parts describe.
 
     Raises
     ------
     WireError
         If the parts do not fit it.
     """
-    check_types(kind, parts)
+    _check_types(kind, parts)
     _strictly(kind.update, value, *parts)
-    return _strictly(kind.take, value)
 
 
 def _strictly(work: Any, *parts: Any) -> Any:

@@ -279,7 +279,7 @@ def test_a_missing_copy_is_seen(candidate):
     assert items == [1, 2, 3]
 
 
-# Results are copies, so a check cannot see a missing defensive copy: docs/explanation/sandbox.md.
+# Results are copies, so a check cannot see a missing defensive copy: docs/reference/candidate.md.
 SHARED = "_rows = [[1]]\ndef f():\n    return {copy}"
 
 
