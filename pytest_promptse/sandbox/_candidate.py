@@ -717,6 +717,8 @@ class Candidate(EntryPoint):
         if changed is not None:
             self._announce_loan()
             new_args, new_kwargs = changed
+            if len(new_args) != len(args) or new_kwargs.keys() != kwargs.keys():
+                raise wire.WireError("other arguments than those of the call")
             merge([*args, kwargs], [*new_args, new_kwargs])
 
     def _announce_loan(self) -> None:
