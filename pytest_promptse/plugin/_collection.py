@@ -13,15 +13,10 @@ from pytest_promptse.errors import PromptseError, TaskError
 from pytest_promptse.plugin import _fixtures
 from pytest_promptse.plugin._checks import door_of
 from pytest_promptse.plugin._invocation import BAD_MARKS
-from pytest_promptse.plugin._items import (
-    TARGET,
-    IdParts,
-    ItemTarget,
-    run_suite_file_item,
-    targets_of,
-)
+from pytest_promptse.plugin._items import run_suite_file_item
 from pytest_promptse.plugin._pytest_private import collected_fixture_definitions
 from pytest_promptse.plugin._session import promptse_session
+from pytest_promptse.plugin._targets import TARGET, IdParts, ItemTarget, targets_of
 from pytest_promptse.run._plan import check_ids
 from pytest_promptse.store._run_log import PlannedGate
 from pytest_promptse.tasks._suitefile import load_suite

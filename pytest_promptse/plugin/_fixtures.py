@@ -29,6 +29,6 @@ def program() -> Any:
 @pytest.fixture
 def task(request: pytest.FixtureRequest) -> Task:
     """The task that the program under test should solve."""
-    from pytest_promptse.plugin._items import task_of
+    from pytest_promptse.plugin._targets import task_of
 
     return task_of(request.node)

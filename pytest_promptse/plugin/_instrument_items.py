@@ -19,7 +19,7 @@ from pytest_promptse.instruments._measurement import (
     bounds_record,
 )
 from pytest_promptse.plugin._invocation import instrument_of
-from pytest_promptse.plugin._items import RESULT_WORD, report_gate
+from pytest_promptse.plugin._results import RESULT_WORD, report_gate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -29,15 +29,10 @@ from pytest_promptse.plugin._invocation import (
     invocation,
     run_id,
 )
-from pytest_promptse.plugin._items import (
-    TARGET,
-    annotate,
-    notes_in,
-    run_function,
-    seconds_waited,
-    why_unmeasured,
-)
+from pytest_promptse.plugin._items import run_function
 from pytest_promptse.plugin._progress import TerminalProgress, WorkerProgress
+from pytest_promptse.plugin._results import annotate, notes_in, seconds_waited, why_unmeasured
+from pytest_promptse.plugin._targets import TARGET
 from pytest_promptse.plugin._termination import handle_signals
 from pytest_promptse.record._files import LAST_RUN
 from pytest_promptse.record._files import write as write_record
@@ -57,7 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
     from pytest_promptse.models._base import Backend
-    from pytest_promptse.plugin._items import ItemTarget
+    from pytest_promptse.plugin._targets import ItemTarget
     from pytest_promptse.record._schema import Record
     from pytest_promptse.run._plan import PlannedVariant, Suite
     from pytest_promptse.run._shards import ShardPlan

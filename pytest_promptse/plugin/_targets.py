@@ -1,0 +1,160 @@
+"""What an item measures or decides, and the ids that name it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import pytest
+
+from pytest_promptse.errors import TaskError
+from pytest_promptse.plugin._checks import TASK
+from pytest_promptse.run._plan import PlannedComparison, PlannedVariant
+from pytest_promptse.store._run_log import PlannedGate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_promptse.run._plan import Suite
+    from pytest_promptse.tasks._task import Task
+
+Subject: TypeAlias = PlannedVariant | PlannedGate | PlannedComparison
+"""The variant that an item measures, or the gate or comparison that it decides."""
+
+
+class IdParts(NamedTuple):
+    """The optional parts of an item's id before the name of its variant or gate.
+
+    A field is True if the part is needed to tell items apart.
+    """
+
+    model: bool
+    template: bool
+    task: bool
+
+    @classmethod
+    def needed_for(cls, suites: Sequence[Suite], *, task: bool) -> IdParts:
+        """Return the parts that distinguish the items of `suites`.
+
+        Parameters
+        ----------
+        suites
+            The suites of one test function or suite file.
+        task
+            True if the name of the task is a part of the id.
+        """
+        keys = [suite.key for suite in suites]
+        return cls(
+            model=len({key.model for key in keys}) > 1,
+            template=len({key.template for key in keys}) > 1,
+            task=task,
+        )
+
+    def id_of(self, suite: Suite, subject: Subject) -> str:
+        """Return the id of the item of a variant, gate or comparison of `suite`.
+
+        The parts are joined by ``-``.
+        """
+        if isinstance(subject, PlannedVariant):
+            task, name = (subject.task.id if self.task else None), subject.outline.id
+        else:
+            # The gate of a task has the task's name, even if other ids do not need it.
+            task, name = subject.task, subject.name
+        parts = (
+            suite.key.model if self.model else None,
+            suite.key.template if self.template else None,
+            task,
+            name,
+        )
+        return "-".join(part for part in parts if part is not None)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ItemTarget:
+    """The variant or gate of a pytest item.
+
+    Attributes
+    ----------
+    id
+        The part of the item's name in brackets.
+    suite
+        The suite of the variant or gate.
+    id_parts
+        The optional parts of the ids in the suite.
+    subject
+        The variant that the item measures, or the gate or comparison that it decides.
+    """
+
+    id: str
+    suite: Suite
+    id_parts: IdParts
+    subject: Subject
+
+    @property
+    def task(self) -> Task | None:
+        """The task of the variant or gate, or None for a gate of the whole suite."""
+        if isinstance(self.subject, PlannedVariant):
+            return self.subject.task
+        ids = {task.id: task for task in self.suite.tasks}
+        return None if self.subject.task is None else ids[self.subject.task]
+
+    def needed(self) -> tuple[PlannedVariant, ...]:
+        """Return the variants that must be measured for this item."""
+        if isinstance(self.subject, PlannedVariant):
+            return (self.subject,)
+        return self.suite.needed_by(self.subject)
+
+
+TARGET: pytest.StashKey[ItemTarget] = pytest.StashKey()
+"""Key of the target in an item's stash."""
+
+
+def targets_of(suite: Suite, id_parts: IdParts) -> Iterator[ItemTarget]:
+    """Yield a target for each variant and control, then for each gate and the comparison.
+
+    `id_parts` defines the ids of the targets.
+    """
+    comparison = suite.comparison
+    subjects: list[Subject] = [*suite.variants, *suite.controls, *suite.gates]
+    if comparison is not None:
+        subjects.append(comparison)
+    for subject in subjects:
+        own = id_parts.id_of(suite, subject)
+        yield ItemTarget(id=own, suite=suite, id_parts=id_parts, subject=subject)
+
+
+def task_of(item: pytest.Item) -> Task:
+    """Return the task of the program that `item` judges at present.
+
+    Raises
+    ------
+    TaskError
+        If the item has no ``promptse`` mark.
+    """
+    if TASK in item.stash:
+        return item.stash[TASK]
+    target = item.stash.get(TARGET, None)
+    if target is None:
+        raise TaskError(
+            f"{item.nodeid}: takes 'task' but has no promptse mark; "
+            "add @pytest.mark.promptse('the prompt')"
+        )
+    return target.task or target.suite.tasks[0]
+
+
+def node_id_of(item: pytest.Item, target: ItemTarget, planned: PlannedVariant) -> str | None:
+    """Return the node id of the item that measures `planned`, a variant of the same suite.
+
+    `item` is the item of `target`. The result is None if the id cannot be derived from that of
+    `item`.
+    """
+    own = target.id_parts.id_of(target.suite, planned)
+    if not isinstance(item, pytest.Function):
+        return f"{target.suite.id}::{planned.task.id}[{own}]"
+    begin = f"{item.originalname}[{target.id}"
+    # pytest escapes non-ASCII characters in an id. The part of the id from this plugin is then
+    # unknown.
+    if not (item.name.startswith(begin) and own.isascii()):
+        return None
+    before = item.nodeid.removesuffix(item.name)
+    return f"{before}{item.originalname}[{own}{item.name.removeprefix(begin)}"
