@@ -55,29 +55,29 @@ def figures_of(study: Study) -> dict[str, list[Plot]]:
 def _stability(study: Study, numbers: Mapping[str, int]) -> list[Plot]:
     if study.cut is None:
         return []
-    known = [(s, s.auc_e) for s in study.leaderboard if s.auc_e is not None]
+    known = [(s, s.drop) for s in study.leaderboard if s.auc_e is not None and s.drop is not None]
     plane = _plots.scatter(
         [
-            _plots.Point(numbers[s.entry.label], s.pass_at_1, area, s.pass_ci95, s.auc_ci95)
-            for s, area in known
+            _plots.Point(numbers[s.entry.label], s.pass_at_1, drop, s.pass_ci95, s.drop_ci95)
+            for s, drop in known
         ],
         name="plane",
-        title="AUC-E against pass@1, cut at the medians into quadrants",
-        labels=("pass@1", "AUC-E"),
-        cut=(study.cut.pass_at_1, study.cut.auc_e),
+        title="Drop against pass@1, cut at the medians into quadrants",
+        labels=("pass@1", "drop"),
+        cut=(study.cut.pass_at_1, study.cut.drop),
     )
     found = [Plot("Performance and stability", plane)]
-    sized = [(s, area, s.entry.size) for s, area in known if s.entry.size is not None]
+    sized = [(s, drop, s.entry.size) for s, drop in known if s.entry.size is not None]
     if len({size for *_, size in sized}) > 1:
         points = [
-            _plots.Point(numbers[s.entry.label], size or 0.0, area, None, s.auc_ci95)
-            for s, area, size in sized
+            _plots.Point(numbers[s.entry.label], size or 0.0, drop, None, s.drop_ci95)
+            for s, drop, size in sized
         ]
         svg = _plots.scatter(
             points,
             name="size",
-            title="AUC-E against size in billions of parameters",
-            labels=("billions of parameters", "AUC-E"),
+            title="Drop against size in billions of parameters",
+            labels=("billions of parameters", "drop"),
             by_decades=True,
         )
         found.append(Plot("Size and stability", svg))

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from scipy import stats
 
 from pytest_promptse.scoring._compare import task_curve
+from pytest_promptse.scoring._elasticity import equal_weights
 from pytest_promptse.scoring._intervals import SIGNED, UNIT, generator, mean_interval, task_values
-from pytest_promptse.scoring._multiplicity import benjamini_hochberg
+from pytest_promptse.scoring._multiplicity import benjamini_hochberg, holm
 from pytest_promptse.scoring._odds_ratio import count, estimate
+from pytest_promptse.scoring._ranking import SIGNIFICANT, flips_for, mean_p_value, paired_gaps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,11 +68,14 @@ class TaskFigures:
 class LeaderboardRow:
     """One entry over the common subset. Figures are means over its tasks.
 
-    ``light`` is AUC-E by PromptSELight. ``ceiling`` is the AUC-E that sampling alone would give,
-    and ``excess`` is ``ceiling`` minus AUC-E. ``sensitivity`` is the mean of `|ΔPass|` over tasks
-    and distances. ``odds_ratio`` is that of variants against originals (see `scoring._odds_ratio`).
-    ``gap_pass`` and ``gap_auc`` are the differences from the first entry, paired by task. Their
-    p-values are Wilcoxon's over tasks, adjusted by Benjamini and Hochberg over all entries.
+    ``light`` is AUC-E by PromptSELight. ``drop`` is the pass rate of the originals minus that of
+    their variants. ``sensitivity`` is the mean of `|ΔPass|` over tasks and distances.
+    ``odds_ratio`` is that of variants against originals (see `scoring._odds_ratio`). ``gap_pass``
+    and ``gap_drop`` are the differences from the first entry, paired by task. Their p-values are
+    those of a sign-flip test of the mean, adjusted by Benjamini and Hochberg over all entries.
+
+    ``places`` are the best and the worst rank by drop that significant differences leave open. It
+    is None for a single task. All of them together hold with 95 % (Holm).
 
     Fields whose names end in ``_ci95`` are 95 % intervals. Curves map each distance to a mean, or
     to None.
@@ -80,6 +87,8 @@ class LeaderboardRow:
     pass_ci95: Interval | None
     auc_e: float | None
     auc_ci95: Interval | None
+    drop: float | None
+    drop_ci95: Interval | None
     elasticity: Curve
     light: float | None
     excess: float | None
@@ -89,26 +98,22 @@ class LeaderboardRow:
     gap_pass: float | None
     gap_pass_ci95: Interval | None
     gap_pass_p: float | None
-    gap_auc: float | None
-    gap_auc_ci95: Interval | None
-    gap_auc_p: float | None
+    gap_drop: float | None
+    gap_drop_ci95: Interval | None
+    gap_drop_p: float | None
     quadrant: Quadrant | None
-
-    @property
-    def ceiling(self) -> float | None:
-        """The AUC-E of a model on which variants have no effect."""
-        return None if self.auc_e is None or self.excess is None else self.auc_e + self.excess
+    places: tuple[int, int] | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
-    """The limits of the quadrants: medians over all entries. A figure on its median is high.
+    """The limits of the quadrants: medians over all entries.
 
-    Both limits are in [0, 1].
+    An entry on a median is strong, or stable.
     """
 
     pass_at_1: float
-    auc_e: float
+    drop: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,12 +146,13 @@ def leaderboard_of(subset: CommonSubset) -> tuple[list[LeaderboardRow], Cut | No
             for entry, own in zip(subset.entries, figures, strict=True)
         ]
     )
-    known = [(s.pass_at_1, s.auc_e) for s in plain if s.auc_e is not None]
+    plain = _placed(plain, subset.distances)
+    known = [(s.pass_at_1, s.drop) for s in plain if s.auc_e is not None and s.drop is not None]
     if not known:
         return plain, None
     cut = Cut(
         pass_at_1=float(np.median([rate for rate, _ in known])),
-        auc_e=float(np.median([area for _, area in known])),
+        drop=float(np.median([drop for _, drop in known])),
     )
     return [replace(s, quadrant=_quadrant(s, cut)) for s in plain], cut
 
@@ -252,8 +258,8 @@ def _leaderboard_row(
     sizes = [abs(c) for task in tasks for c in task.changes.values() if c is not None]
     is_first = entry is subset.entries[0]
     pass_gaps = rates - np.array([task.pass_rate for task in first])
-    both_solve = rates.any() and any(task.pass_rate for task in first)
-    auc_gaps = None if is_first or not both_solve else _area_gaps(tasks, first, distances)
+    drops, drops_before = _drops(tasks, distances), _drops(first, distances)
+    drop_gaps = None if is_first else paired_gaps(drops, drops_before)
     return LeaderboardRow(
         entry=entry,
         tasks=tuple(tasks),
@@ -261,6 +267,8 @@ def _leaderboard_row(
         pass_ci95=_interval(rates, UNIT, "pass_at_1"),
         auc_e=_mean(areas),
         auc_ci95=None if areas is None else _interval(areas, UNIT, "auc_e"),
+        drop=_mean(drops),
+        drop_ci95=None if drops is None else _interval(drops, SIGNED, "drop"),
         elasticity=elasticity,
         light=_mean(light),
         excess=_mean(excess),
@@ -269,23 +277,55 @@ def _leaderboard_row(
         soft=_means([task.soft for task in tasks], distances),
         gap_pass=None if is_first else float(pass_gaps.mean()),
         gap_pass_ci95=None if is_first else _interval(pass_gaps, SIGNED, "gap pass_at_1"),
-        gap_pass_p=None if is_first else _wilcoxon(pass_gaps),
-        gap_auc=_mean(auc_gaps),
-        gap_auc_ci95=None if auc_gaps is None else _interval(auc_gaps, SIGNED, "gap auc_e"),
-        gap_auc_p=None if auc_gaps is None else _wilcoxon(auc_gaps),
+        gap_pass_p=None if is_first else mean_p_value(pass_gaps, flips=flips_for(2), seed=SEED),
+        gap_drop=_mean(drop_gaps),
+        gap_drop_ci95=None if drop_gaps is None else _interval(drop_gaps, SIGNED, "gap drop"),
+        gap_drop_p=mean_p_value(drop_gaps, flips=flips_for(2), seed=SEED),
         quadrant=None,
+        places=None,
     )
 
 
-def _area_gaps(
-    tasks: Sequence[TaskFigures], first: Sequence[TaskFigures], distances: Sequence[float]
-) -> Floats | None:
-    pairs = [
-        (area(now.curve, distances), area(was.curve, distances))
-        for now, was in zip(tasks, first, strict=True)
+def _drops(tasks: Sequence[TaskFigures], distances: Sequence[float]) -> Floats | None:
+    changes = task_values([task.changes for task in tasks], distances, weights=equal_weights)
+    return None if changes is None else -changes
+
+
+def _placed(
+    leaderboard: Sequence[LeaderboardRow], distances: Sequence[float]
+) -> list[LeaderboardRow]:
+    """Fill in the places that significant differences of the drop leave open to each entry."""
+    drops = [_drops(row.tasks, distances) for row in leaderboard]
+    pairs = list(combinations(range(len(drops)), 2))
+    gaps = [paired_gaps(drops[a], drops[b]) for a, b in pairs]
+    flips = flips_for(len(pairs))
+    tests = holm([mean_p_value(gap, flips=flips, seed=SEED) for gap in gaps])
+    first, last = [1] * len(drops), [len(drops)] * len(drops)
+    for (a, b), gap, p in zip(pairs, gaps, tests, strict=True):
+        if gap is not None and p is not None and p < SIGNIFICANT:
+            better, worse = (a, b) if gap.mean() < 0.0 else (b, a)
+            first[worse] += 1
+            last[better] -= 1
+    tested = any(p is not None for p in tests)
+    return [
+        replace(row, places=place if tested else None)
+        for row, place in zip(leaderboard, zip(first, last, strict=True), strict=True)
     ]
-    gaps = [now - was for now, was in pairs if now is not None and was is not None]
-    return np.array(gaps) if gaps else None
+
+
+def tasks_to_decide(
+    one: LeaderboardRow, other: LeaderboardRow, distances: Sequence[float]
+) -> int | None:
+    """Return roughly how many tasks find the difference of two drops with 80 %, or None.
+
+    The formula is that of the paired t-test for large samples. Without a difference in the mean, or
+    with one that does not vary, no number of tasks follows.
+    """
+    gaps = paired_gaps(_drops(one.tasks, distances), _drops(other.tasks, distances))
+    if gaps is None or gaps.size < 2 or not gaps.mean() or not gaps.std():  # noqa: PLR2004
+        return None
+    quantiles = float(stats.norm.ppf(1.0 - SIGNIFICANT / 2.0) + stats.norm.ppf(0.8))
+    return math.ceil(quantiles**2 * float(gaps.var(ddof=1)) / float(gaps.mean()) ** 2)
 
 
 def _interval(values: Floats, bounds: tuple[float, float], purpose: str) -> Interval | None:
@@ -308,37 +348,26 @@ def _means(curves: Sequence[Curve], distances: Sequence[float]) -> Curve:
     return means
 
 
-def _wilcoxon(gaps: Floats) -> float | None:
-    """Return Wilcoxon's signed-rank p-value: 1 if no task changed, None for a single task.
-
-    `gaps`, shape (n,), are the differences of tasks between two entries.
-    """
-    rounded = np.round(gaps, 9)
-    if rounded.size < 2:  # noqa: PLR2004 - one task has no distribution
-        return None
-    return float(stats.wilcoxon(rounded).pvalue) if rounded.any() else 1.0
-
-
 def _tested(leaderboard: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
     """Adjust the p-values over all entries and both figures."""
     together = iter(
-        benjamini_hochberg([p for row in leaderboard for p in (row.gap_pass_p, row.gap_auc_p)])
+        benjamini_hochberg([p for row in leaderboard for p in (row.gap_pass_p, row.gap_drop_p)])
     )
     return [
-        replace(row, gap_pass_p=next(together), gap_auc_p=next(together)) for row in leaderboard
+        replace(row, gap_pass_p=next(together), gap_drop_p=next(together)) for row in leaderboard
     ]
 
 
 def _quadrant(row: LeaderboardRow, cut: Cut) -> Quadrant | None:
     """Return the quadrant of an entry; ``undecided`` if one of its intervals contains the cut.
 
-    The result is None if the entry has no AUC-E. `cut` gives the limits for pass@1 and AUC-E.
+    The result is None if the entry solves nothing. `cut` gives the limits for pass@1 and drop.
     """
-    if row.auc_e is None:
+    if row.auc_e is None or row.drop is None:
         return None
-    for interval, middle in ((row.pass_ci95, cut.pass_at_1), (row.auc_ci95, cut.auc_e)):
+    for interval, middle in ((row.pass_ci95, cut.pass_at_1), (row.drop_ci95, cut.drop)):
         if interval is None or interval[0] <= middle <= interval[1]:
             return "undecided"
     strong = row.pass_at_1 >= cut.pass_at_1
-    stable = row.auc_e >= cut.auc_e
+    stable = row.drop <= cut.drop
     return QUADRANTS[2 * (not strong) + (not stable)]

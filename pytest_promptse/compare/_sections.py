@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_promptse.compare._leaderboard import QUADRANTS
+from pytest_promptse.compare._leaderboard import QUADRANTS, tasks_to_decide
 from pytest_promptse.record._sections import Column, Section, Table, filled, table_of, text
 
 if TYPE_CHECKING:
@@ -23,24 +23,44 @@ _P_ADJUSTED = Column(title="p adjusted", key="p_adjusted", kind="p")
 
 
 def ranked(rows: Iterable[LeaderboardRow]) -> list[LeaderboardRow]:
-    """Return rows sorted by AUC-E, the most stable first. Rows without AUC-E are last."""
-    return sorted(rows, key=lambda s: (s.auc_e is None, -(s.auc_e or 0.0), -s.pass_at_1))
+    """Return rows sorted by drop, the most stable first. Rows without AUC-E are last.
+
+    AUC-E is no order of stability: sampling noise lowers it most at pass rates near one half.
+    """
+    return sorted(rows, key=lambda s: (s.auc_e is None, s.drop or 0.0, -s.pass_at_1))
+
+
+def decision(study: Study) -> str:
+    """Return the sentence that says which entry loses least, or what would decide it."""
+    best, *others = ranked(study.leaderboard)
+    if best.places is None or best.drop is None:
+        return "One task cannot decide which model loses least."
+    if best.places[1] == 1:
+        return f"{best.entry.label} loses least: significantly less than every other model."
+    rivals = [s for s in others if s.places and s.places[0] <= best.places[1]] or others[:1]
+    names = ", ".join(row.entry.label for row in rivals)
+    needed = tasks_to_decide(best, rivals[0], study.subset.distances)
+    remedy = f"; about {needed} tasks would decide between the first two" if needed else ""
+    return f"Undecided which loses least of {best.entry.label}, {names}{remedy}."
 
 
 def leaderboard(study: Study) -> Section:
-    """Rank all entries by AUC-E."""
+    """Rank all entries by drop."""
     distances = study.subset.distances
     rows: list[tuple[Cell, ...]] = []
     for number, one in enumerate(ranked(study.leaderboard), start=1):
+        first, last = one.places or (1, len(study.leaderboard))
         rows.append(
             (
                 number,
                 one.entry.label,
+                f"{first}" if first == last else f"{first} to {last}",
                 one.pass_at_1,
                 one.pass_ci95,
+                one.drop,
+                one.drop_ci95,
                 one.auc_e,
                 one.auc_ci95,
-                one.ceiling,
                 one.light,
                 one.quadrant,
                 *(one.elasticity[d] for d in distances),
@@ -55,12 +75,14 @@ def leaderboard(study: Study) -> Section:
     columns = (
         Column(title="#", key="rank", kind="count"),
         text("model", "model"),
+        text("place", "places"),
         Column(title="pass@1", key="pass_at_1"),
         Column(title="95 %", key="pass_at_1_ci95", kind="interval", brief=False),
+        Column(title="drop", key="drop", kind="signed"),
+        Column(title="95 %", key="drop_ci95", kind="signed interval"),
         Column(title="AUC-E", key="auc_e"),
-        Column(title="95 %", key="auc_e_ci95", kind="interval"),
-        Column(title="noise", key="noise_ceiling"),
-        Column(title="light", key="light_auc_e"),
+        Column(title="95 %", key="auc_e_ci95", kind="interval", brief=False),
+        Column(title="light", key="light_auc_e", brief=False),
         text("quadrant", "quadrant"),
         *(Column(title=f"E({d:g})", key=f"elasticity_{d:g}", brief=False) for d in distances),
         Column(title="excess", key="excess", kind="signed", brief=False),
@@ -72,16 +94,16 @@ def leaderboard(study: Study) -> Section:
     )
     n = len(study.subset.tasks)
     lead = (
-        f"Means over {n} task{'s' if n > 1 else ''} that all have, sorted by AUC-E. Intervals are "
-        f"clustered on tasks{'' if n > 1 else ', so they need two'}. Noise is the AUC-E of a model "
-        "on which variants have no effect."
+        f"{decision(study)} Means over {n} task{'s' if n > 1 else ''} that all have, sorted by "
+        f"drop. Intervals are clustered on tasks{'' if n > 1 else ', so they need two'}. Places "
+        "are the ranks that the differences of drop leave open (sign flips over tasks, Holm)."
     )
     table = Table(name="leaderboard", title="Leaderboard", columns=columns, rows=tuple(rows))
     return Section(name="leaderboard", title="Leaderboard", lead=lead, blocks=(table,))
 
 
 def quadrants(study: Study) -> Section:
-    """List the entries of each quadrant of pass@1 and AUC-E."""
+    """List the entries of each quadrant of pass@1 and drop."""
     rows: list[tuple[Cell, ...]] = []
     for quadrant in QUADRANTS:
         own = [s.entry.label for s in ranked(study.leaderboard) if s.quadrant == quadrant]
@@ -93,11 +115,11 @@ def quadrants(study: Study) -> Section:
     )
     table = Table(name="quadrants", title="Quadrants", columns=columns, rows=tuple(rows))
     if study.cut is None:
-        missing = ("quadrants need models with an AUC-E",)
+        missing = ("quadrants need models with a drop",)
         return Section(name="quadrants", title="Quadrants", missing=missing)
     lead = (
-        f"Cut at the medians of these models: pass@1 {study.cut.pass_at_1:.3f} and AUC-E "
-        f"{study.cut.auc_e:.3f}. A model is undecided if one of its 95 % intervals contains the "
+        f"Cut at the medians of these models: pass@1 {study.cut.pass_at_1:.3f} and drop "
+        f"{study.cut.drop:.3f}. A model is undecided if one of its 95 % intervals contains the "
         "median."
     )
     return Section(name="quadrants", title="Quadrants", lead=lead, blocks=(table,))
@@ -117,12 +139,12 @@ def against_first(study: Study) -> Section:
             lambda s: s.gap_pass_ci95,
         ),
         (Column(title="p", key="pass_at_1_p_adjusted", kind="p"), lambda s: s.gap_pass_p),
-        (Column(title="Δ AUC-E", key="auc_e_change", kind="signed"), lambda s: s.gap_auc),
+        (Column(title="Δ drop", key="drop_change", kind="signed"), lambda s: s.gap_drop),
         (
-            Column(title="95 %", key="auc_e_change_ci95", kind="signed interval"),
-            lambda s: s.gap_auc_ci95,
+            Column(title="95 %", key="drop_change_ci95", kind="signed interval"),
+            lambda s: s.gap_drop_ci95,
         ),
-        (Column(title="p", key="auc_e_p_adjusted", kind="p"), lambda s: s.gap_auc_p),
+        (Column(title="p", key="drop_p_adjusted", kind="p"), lambda s: s.gap_drop_p),
     )
     changes = table_of(
         "changes_by_task",
@@ -139,7 +161,7 @@ def against_first(study: Study) -> Section:
         brief=_CHANGES_SHOWN,
     )
     lead = (
-        "Paired by task, against the model that was given first. p of a model is Wilcoxon's "
+        "Paired by task, against the model that was given first. p of a model is from sign flips "
         "over tasks, p of a task Fisher's over the samples of its original; both are adjusted by "
         "Benjamini and Hochberg. Tasks come with the largest change first."
     )
@@ -151,13 +173,13 @@ def against_first(study: Study) -> Section:
 def performance(study: Study) -> Section:
     """Show RQ1: the relation of performance and stability."""
     models = len({row.entry.model for row in study.leaderboard})
-    lead = "Do performance and stability trade off? pass@1 against AUC-E over models."
+    lead = "Do performance and stability trade off? pass@1 against drop over models."
     if models < len(study.leaderboard) and study.trade_off.correlations:
         lead += (
             f" {len(study.leaderboard)} entries are of {models} model{'s' if models > 1 else ''}: "
             "those of one model are not independent, and p-values are too small."
         )
-    rows = _correlation_rows("pass@1 and AUC-E", study.trade_off.correlations)
+    rows = _correlation_rows("pass@1 and drop", study.trade_off.correlations)
     table = _correlations("rq1_correlations", rows)
     return Section(
         name="rq1",

@@ -154,8 +154,10 @@ def rank(
                     other=other,
                     difference=compared.difference,
                     ci95=compared.ci95,
-                    p_value=_p_value(
-                        values[name, metric], values[other, metric], flips=flips, seed=seed
+                    p_value=mean_p_value(
+                        paired_gaps(values[name, metric], values[other, metric]),
+                        flips=flips,
+                        seed=seed,
                     ),
                     p_adjusted=None,
                 )
@@ -199,17 +201,23 @@ def flips_for(comparisons: int) -> int:
     return max(_FLIPS, math.ceil(_PER_STEP * 2 * comparisons / SIGNIFICANT))
 
 
-def _p_value(ours: Floats | None, theirs: Floats | None, *, flips: int, seed: int) -> float | None:
+def paired_gaps(ours: Floats | None, theirs: Floats | None) -> Floats | None:
+    """Return the differences by task, or None if a run lacks values of some tasks."""
+    if ours is None or theirs is None or ours.size != theirs.size:
+        return None
+    return ours - theirs
+
+
+def mean_p_value(gaps: Floats | None, *, flips: int, seed: int) -> float | None:
     """Return the two-sided p-value of a mean difference over tasks, by flipping their signs.
 
-    `ours` and `theirs` have shape (n tasks,), in the same order. `flips` is the number of random
-    flips, and `seed` makes them reproducible. The result is None without values, for unequal
-    numbers of tasks, or for one task.
+    `gaps` has shape (n tasks,). `flips` is the number of random flips, and `seed` makes them
+    reproducible. The result is None without differences and for one task.
     """
-    if ours is None or theirs is None or ours.size != theirs.size or ours.size == 1:
+    if gaps is None or gaps.size == 1:
         return None
     # Differences that are equal in exact arithmetic must stay equal despite rounding.
-    gaps = np.round(ours - theirs, 12)
+    gaps = np.round(gaps, 12)
     if not gaps.any():
         return 1.0
     from scipy.stats import permutation_test  # noqa: PLC0415 - scipy.stats takes its time

@@ -91,4 +91,4 @@ def test_every_plot_has_a_name(paper, open_page):
     page.locator("details#research > summary").click()
     assert page.locator("figure").count() == 10
     assert page.locator("figure").count() == page.get_by_role("img").count()
-    assert page.get_by_role("img", name="AUC-E against pass@1").count() == 1
+    assert page.get_by_role("img", name="Drop against pass@1").count() == 1

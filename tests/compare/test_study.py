@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from msgspec.structs import replace
 from record_builders import falling, flat, make_record, make_run, make_suite, make_task
 
 from pytest_promptse.compare import _page
 from pytest_promptse.compare._entry import NamedRecord, family_of, size_of
-from pytest_promptse.compare._sections import sections_of
+from pytest_promptse.compare._sections import decision, ranked, sections_of
 from pytest_promptse.compare._study import study_of
 from pytest_promptse.errors import RecordError
 from pytest_promptse.reports.terminal._sections import render_sections
@@ -30,7 +32,8 @@ def test_the_leaderboard_of_a_worked_example():
     assert big.light == pytest.approx(big.auc_e)
     # Each variant's own excess is |delta| - 0.05.
     assert big.excess == pytest.approx(0.25 - 0.05)
-    assert big.ceiling == pytest.approx(0.95)
+    # The variants of one task lose 0, 0.5 and 1, those of the other nothing.
+    assert (big.drop, small.drop) == pytest.approx((0.25, 0.0))
 
 
 def test_quadrants_are_cut_at_the_medians():
@@ -40,8 +43,8 @@ def test_quadrants_are_cut_at_the_medians():
         make_run("small", dict.fromkeys(names, flat(0.5))),
     ]
     study = study_of(runs)
-    # pass@1 1 and 0.5, AUC-E 0.5 and 1: the medians lie between them.
-    assert (study.cut.pass_at_1, study.cut.auc_e) == pytest.approx((0.75, 0.75))
+    # pass@1 1 and 0.5, drop 0.5 and 0: the medians lie between them.
+    assert (study.cut.pass_at_1, study.cut.drop) == pytest.approx((0.75, 0.25))
     assert {s.entry.label: s.quadrant for s in study.leaderboard} == {
         "big": "strong-brittle",
         "small": "weak-stable",
@@ -57,10 +60,10 @@ def test_a_model_whose_interval_contains_the_median_has_no_quadrant():
 def test_changes_are_paired_by_task_with_the_largest_first():
     study = study_of([make_run("big", BRITTLE), make_run("small", STABLE)])
     _, small = study.leaderboard
-    assert (small.gap_pass, small.gap_auc) == pytest.approx((-0.5, 0.25))
-    # Wilcoxon over two tasks that both fell by 0.5: of 4 signs, 2 are as extreme; over one that
-    # changed (zeros are left out): of 2 signs both. Adjusted together: 1.
-    assert (small.gap_pass_p, small.gap_auc_p) == pytest.approx((1.0, 1.0))
+    assert (small.gap_pass, small.gap_drop) == pytest.approx((-0.5, -0.25))
+    # Two tasks that both fell by 0.5: of 4 signs, 2 are as extreme; one that changed: all 4.
+    # Adjusted together: 1.
+    assert (small.gap_pass_p, small.gap_drop_p) == pytest.approx((1.0, 1.0))
     assert [(c.key[1], c.entry.label) for c in study.changes] == [
         ("one", "small"),
         ("two", "small"),
@@ -73,14 +76,39 @@ def test_changes_are_paired_by_task_with_the_largest_first():
     assert one.p_adjusted == pytest.approx(2 * 70 / 1820)
 
 
-def test_wilcoxon_of_a_worked_example():
-    # Five tasks fall by 0.1 to 0.5, no two alike, in both figures' case AUC-E stays: of 2^5 signs
-    # 2 are as extreme, 1/16. AUC-E does not change at all: 1. Adjusted together: 2/16 and 1.
+def test_sign_flips_of_a_worked_example():
+    # Five tasks fall by 0.1 to 0.5, no two alike: of 2^5 signs 2 are as extreme, 1/16. The drop
+    # does not change at all: 1. Adjusted together: 2/16 and 1.
     names = "abcde"
     before = {name: flat(1.0) for name in names}
     after = {name: flat(1.0 - 0.1 * n) for n, name in enumerate(names, start=1)}
     _, later = study_of([make_run("m", before), make_run("other", after)]).leaderboard
-    assert (later.gap_pass_p, later.gap_auc_p) == pytest.approx((2 / 16, 1.0))
+    assert (later.gap_pass_p, later.gap_drop_p) == pytest.approx((2 / 16, 1.0))
+
+
+def test_the_order_of_models_is_decided_where_all_tasks_agree():
+    names = [f"task{number}" for number in range(12)]
+    runs = [
+        make_run("brittle", dict.fromkeys(names, falling(1.0, 0.5, 0.0))),
+        make_run("weak", dict.fromkeys(names, flat(0.5))),
+        make_run("frail", dict.fromkeys(names, falling(1.0, 0.9, 0.8))),
+    ]
+    study = study_of(runs)
+    assert [row.entry.label for row in ranked(study.leaderboard)] == ["weak", "frail", "brittle"]
+    assert [row.places for row in ranked(study.leaderboard)] == [(1, 1), (2, 2), (3, 3)]
+    assert decision(study).startswith("weak loses least: significantly less")
+
+
+def test_an_open_order_is_called_undecided_with_what_would_decide_it():
+    one = {f"task{n}": (1.0, {0.1: [1.0 - 0.1 * (n % 3)]}) for n in range(6)}
+    two = {f"task{n}": (1.0, {0.1: [0.98 - 0.1 * (n % 2)]}) for n in range(6)}
+    study = study_of([make_run("one", one), make_run("two", two)])
+    assert {row.places for row in study.leaderboard} == {(1, 2)}
+    assert re.fullmatch(
+        r"Undecided which loses least of two, one; about \d+ tasks would decide .*", decision(study)
+    )
+    alone = study_of([make_run("a", {"t": flat(1.0)}), make_run("b", {"t": flat(0.5)})])
+    assert decision(alone) == "One task cannot decide which model loses least."
 
 
 def test_a_difference_has_a_paired_interval():
@@ -213,7 +241,7 @@ def test_models_that_share_no_variant_of_a_task_still_have_their_pass_rates():
         assert row.quadrant is None
     assert study.cut is None
     assert "Quadrants" in render_sections(sections_of(study), title="", width=80, colours=False)
-    assert "quadrants need models with an AUC-E" in _page.render(study)
+    assert "quadrants need models with a drop" in _page.render(study)
 
 
 def test_the_title_counts_models_and_their_entries():
