@@ -188,7 +188,13 @@ class Rewrite(PendingText):
         variant = f"{self.variant.task_id}[{self.variant.id}]"
         if not rejected:
             return f"{self.rewriter.name}: no text for {variant}"
-        last = "; ".join(map(str, rejected[-1][1][:3]))
+        findings = rejected[-1][1]
+        if all(finding.rule == "refusal" for _, found in rejected for finding in found):
+            return (
+                f"{self.rewriter.name}: {findings[0].detail} ({len(rejected)} times for "
+                f"{variant}); use another model, or --promptse-rewriter rules"
+            )
+        last = "; ".join(map(str, findings[:3]))
         return (
             f"{self.rewriter.name}: none of {len(rejected)} texts for {variant} asks for the same "
             f"thing as the original; the last one: {last}; use a stronger model, or "

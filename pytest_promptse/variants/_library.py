@@ -427,7 +427,14 @@ _LANGUAGE_FILES = (
     "controls.yaml",
 )
 _OPERATIONS = ("light", "style", "transform")
-_INSTRUCTION = ("system", "request", "again", "entailment_system", "entailment")
+_INSTRUCTION = (
+    "system",
+    "request",
+    "again",
+    "entailment_controls",
+    "entailment_system",
+    "entailment",
+)
 
 
 @dataclass
@@ -479,7 +486,7 @@ def _load(extra: Path | None) -> Library:  # noqa: C901 - one loop for each file
             levels[level.distance] = level
         for name, entry in _entries(folder / "contexts.yaml"):
             contexts[name] = _context(name, entry)
-        for name, entry in _entries(folder / "rewriting.yaml"):
+        for name, entry in _entries(folder / "rewriting.yaml", _INSTRUCTION):
             instruction[name] = entry.text(name)
         for inner in sorted(path for path in folder.iterdir() if _is_language(path)):
             languages.setdefault(inner.name, []).append(

@@ -204,7 +204,10 @@ def test_a_refusal_is_called_a_refusal(run, server, options):
     )
     found = run(*options)
     assert found.parseoutcomes()["errors"] == 7
-    assert any("the model refuses to write: \"I'm sorry" in line for line in found.outlines)
+    shown = " ".join(found.stdout.str().split())
+    assert "llm:openai:writer: the model refuses to write: \"I'm sorry" in shown
+    assert "use another model" in shown
+    assert "asks for the same thing" not in shown
 
 
 CRITIC = """
