@@ -154,6 +154,11 @@ class Metric:
         """The name of the gate in item ids, such as ``robust-pass``."""
         return self.name.replace("_", "-")
 
+    @property
+    def less_is_better(self) -> bool:
+        """True if smaller values are better."""
+        return self.direction == "at most"
+
     def gate_at(self, distance: float) -> str:
         """Return the name of the gate at one distance, such as ``elasticity-d0.3``."""
         return f"{self.gate}-d{distance:g}"

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from pytest_promptse.models._gateway import Gateway
 from pytest_promptse.models._registry import ModelOptions, create_backend
 from pytest_promptse.plugin._invocation import names_of
-from pytest_promptse.variants._registry import create_rewriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,6 +58,8 @@ def rewriter_named(
     VariantError
         If there is no such rewriter.
     """
+    from pytest_promptse.variants._registry import create_rewriter  # noqa: PLC0415 - PyYAML
+
     return create_rewriter(
         spec,
         backend=backend,

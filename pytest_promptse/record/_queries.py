@@ -306,7 +306,7 @@ def best_in(ranking: RankingRecord, metric: Figure) -> str | None:
     ]
     if not known:
         return None
-    pick = min if metric == "excess" else max
+    pick = min if METRICS[metric].less_is_better else max
     return pick(known, key=lambda pair: pair[0])[1]
 
 

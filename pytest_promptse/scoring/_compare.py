@@ -173,9 +173,7 @@ def compare_runs(
     if margin is not None and relative and then is not None:
         margin *= abs(then)
     sizes = None if METRICS[metric].is_unbiased else sample_sizes(pairs)
-    verdict = _verdict(
-        gap, ci95, exact, margin, less_is_better=METRICS[metric].direction == "at most"
-    )
+    verdict = _verdict(gap, ci95, exact, margin, less_is_better=METRICS[metric].less_is_better)
     if verdict is not None and sizes is not None:
         verdict = "inconclusive"
     label = metric_label(metric, distance if metric == "elasticity" else None)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from pytest_promptse.config._metrics import METRICS
 from pytest_promptse.scoring._compare import ELASTICITIES, compare_runs, task_curve
 from pytest_promptse.scoring._intervals import generator, task_values
 from pytest_promptse.scoring._multiplicity import holm
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from pytest_promptse.scoring._scores import Interval
 
 Figure: TypeAlias = Literal["pass_at_1", "auc_e", "excess"]
-METRICS: tuple[Figure, ...] = ("pass_at_1", "auc_e", "excess")
+RANKED: tuple[Figure, ...] = ("pass_at_1", "auc_e", "excess")
 SIGNIFICANT = 0.05
 _FLIPS = 9999
 # Flips for each p-value that Holm's correction must be able to bring to significance.
@@ -76,7 +77,7 @@ class Difference:
     @property
     def better(self) -> str:
         """The name of the template with the better figure."""
-        less_is_better = self.metric == "excess"
+        less_is_better = METRICS[self.metric].less_is_better
         return self.name if (self.difference > 0) != less_is_better else self.other
 
 
@@ -136,11 +137,11 @@ def rank(
     values = {
         (name, metric): _values(tasks, metric, mode, distances, seed)
         for name, tasks in common.items()
-        for metric in METRICS
+        for metric in RANKED
     }
-    flips = flips_for(math.comb(len(common), 2) * len(METRICS))
+    flips = flips_for(math.comb(len(common), 2) * len(RANKED))
     found: list[Difference] = []
-    for metric in METRICS:
+    for metric in RANKED:
         for name, other in combinations(common, 2):
             compared = compare_runs(
                 common[name], common[other], metric, mode=mode, distances=distances, seed=seed
@@ -249,11 +250,11 @@ def _ranked(
     figures: dict[str, dict[Figure, float | None]] = {
         name: {
             metric: None if (own := values[name, metric]) is None else float(own.mean())
-            for metric in METRICS
+            for metric in RANKED
         }
         for name in common
     }
-    known = [m for m in METRICS if any(own[m] is not None for own in figures.values())]
+    known = [m for m in RANKED if any(own[m] is not None for own in figures.values())]
     priced = all(prices.get(name) is not None for name in common)
     points = [
         [
@@ -278,4 +279,4 @@ def _upwards(metric: Figure, value: float | None) -> float:
     if value is None:  # a template that solves nothing
         return -math.inf
     # Rounded as in the reports. Otherwise noise in the last digits would decide dominance.
-    return round(-value if metric == "excess" else value, 9)
+    return round(-value if METRICS[metric].less_is_better else value, 9)
