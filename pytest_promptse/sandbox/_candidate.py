@@ -396,12 +396,7 @@ class Candidate(EntryPoint):
         `args` and `kwargs` are copied to the program, and its changes to them are applied
         afterwards. An exception of the program is raised here.
         """
-        with self._lock:
-            execution = self._need_execution()
-            self._require_positional(kwargs)
-            track = any(map(_may_change, (*args, *kwargs.values())))
-            self._send(execution, ("call", target, args, kwargs, track))
-            return self._await_result(execution, args, kwargs, stops=False)
+        return self._call(("call", target), args, kwargs, stops=False)
 
     def call_method(
         self, target: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -411,12 +406,17 @@ class Candidate(EntryPoint):
         `target` is the handle of the object, and `name` that of the method. `args` and `kwargs` are
         treated as by `call_object`.
         """
+        stops = name in ("send", "throw") and hasattr(type(target), "__next__")
+        return self._call(("method", target, name), args, kwargs, stops=stops)
+
+    def _call(
+        self, called: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any], *, stops: bool
+    ) -> Any:
         with self._lock:
             execution = self._need_execution()
             self._require_positional(kwargs)
             track = any(map(_may_change, (*args, *kwargs.values())))
-            self._send(execution, ("method", target, name, args, kwargs, track))
-            stops = name in ("send", "throw") and hasattr(type(target), "__next__")
+            self._send(execution, (*called, args, kwargs, track))
             return self._await_result(execution, args, kwargs, stops=stops)
 
     def _require_positional(self, kwargs: dict[str, Any]) -> None:

@@ -3,7 +3,6 @@
 import argparse
 import array
 import collections
-import configparser
 import functools
 import io
 import ipaddress
@@ -13,7 +12,6 @@ import queue
 import random
 import re
 import sqlite3
-import string
 import types
 import uuid
 import zoneinfo
@@ -31,12 +29,6 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "candidate.md"
 def filled_queue(kind):
     made = kind()
     made.put(1)
-    return made
-
-
-def configuration():
-    made = configparser.ConfigParser()
-    made.read_string("[DEFAULT]\na = 1\n[b]\nc = 2\n")
     return made
 
 
@@ -71,8 +63,6 @@ VALUES = [
     functools.partial(int, base=2),
     operator.itemgetter(1),
     operator.attrgetter("a"),
-    collections.ChainMap({"a": 1}),
-    string.Template("$a"),
     zoneinfo.ZoneInfo("UTC"),
     io.StringIO("ab"),
     io.BytesIO(b"ab"),
@@ -83,7 +73,6 @@ VALUES = [
     filled_queue(queue.PriorityQueue),
     random.Random(3),
     database(),
-    configuration(),
 ]
 MOVED = [value for value in VALUES if standard.KINDS[standard.kind_of(value)].update]
 

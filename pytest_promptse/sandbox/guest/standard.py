@@ -50,8 +50,8 @@ _NONE = type(None)
 def _make(name: str) -> Callable[..., Any]:
     """Return a function that calls the class with this full name, which is then imported."""
 
-    def make(*args: Any) -> Any:
-        return find(*name.rsplit(".", 1))(*args)
+    def make(*args: Any, **names: Any) -> Any:
+        return find(*name.rsplit(".", 1))(*args, **names)
 
     return make
 
@@ -93,12 +93,14 @@ def _items(flat: list[Any]) -> Any:
     return dict(zip(flat[::2], flat[1::2], strict=True)).items()
 
 
-def _attributes(value: Any) -> tuple[dict[str, Any]]:
-    return (dict(vars(value)),)
-
-
-def _set_attributes(value: Any, content: dict[str, Any]) -> None:
-    merge(vars(value), content)
+def _namespace(name: str) -> Kind:
+    return Kind(
+        lambda value: (dict(vars(value)),),
+        (dict,),
+        lambda content: _make(name)(**content),
+        lambda value, content: merge(vars(value), content),
+        to_program=True,
+    )
 
 
 def _take_stream(stream: Any) -> tuple[Any, int]:
@@ -176,17 +178,6 @@ def _database(*parts: Any) -> Any:
     return connection
 
 
-def _update_parser(parser: Any, defaults: dict[str, Any], sections: dict[str, Any]) -> None:
-    parser.clear()
-    parser.read_dict({parser.default_section: defaults, **sections})
-
-
-def _parser(*parts: Any) -> Any:
-    parser = find("configparser", "ConfigParser")()
-    _update_parser(parser, *parts)
-    return parser
-
-
 def _random(*state: Any) -> Any:
     made = find("random", "Random")()
     made.setstate(state)
@@ -204,7 +195,7 @@ KINDS: dict[str, Kind] = {
         lambda value: (value.default_factory, dict(value)), (object, dict), _defaultdict
     ),
     "uuid.UUID": Kind(
-        lambda value: (value.int,), (int,), lambda number: find("uuid", "UUID")(int=number)
+        lambda value: (value.int,), (int,), lambda number: _make("uuid.UUID")(int=number)
     ),
     "pathlib.PurePosixPath": _by_text("pathlib.PurePosixPath"),
     "pathlib.PureWindowsPath": _by_text("pathlib.PureWindowsPath"),
@@ -258,35 +249,13 @@ KINDS: dict[str, Kind] = {
         )
         for name in ("itemgetter", "attrgetter")
     },
-    "collections.ChainMap": Kind(
-        lambda value: (list(value.maps),),
-        (list,),
-        lambda maps: find("collections", "ChainMap")(*maps),
-        to_program=True,
-    ),
-    "string.Template": Kind(
-        lambda value: (value.template,), (str,), _make("string.Template"), to_program=True
-    ),
     "zoneinfo.ZoneInfo": Kind(
         lambda value: (value.key,), (str,), _make("zoneinfo.ZoneInfo"), to_program=True
     ),
     # Moved: their changes come back.
     "io.StringIO": _stream("StringIO", str),
     "io.BytesIO": _stream("BytesIO", bytes),
-    "types.SimpleNamespace": Kind(
-        _attributes,
-        (dict,),
-        lambda content: find("types", "SimpleNamespace")(**content),
-        _set_attributes,
-        to_program=True,
-    ),
-    "argparse.Namespace": Kind(
-        _attributes,
-        (dict,),
-        lambda content: find("argparse", "Namespace")(**content),
-        _set_attributes,
-        to_program=True,
-    ),
+    **{name: _namespace(name) for name in ("types.SimpleNamespace", "argparse.Namespace")},
     **{f"queue.{name}": _queue(name) for name in ("Queue", "LifoQueue", "PriorityQueue")},
     "random.Random": Kind(
         lambda value: value.getstate(),
@@ -300,16 +269,6 @@ KINDS: dict[str, Kind] = {
         (bytes, bool, (str, _NONE)),
         _database,
         _update_database,
-        to_program=True,
-    ),
-    "configparser.ConfigParser": Kind(
-        lambda value: (
-            dict(value.defaults()),
-            {name: dict(content) for name, content in value._sections.items()},  # noqa: SLF001
-        ),
-        (dict, dict),
-        _parser,
-        _update_parser,
         to_program=True,
     ),
 }

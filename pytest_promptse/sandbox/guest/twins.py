@@ -56,9 +56,6 @@ class Twins:
     def __init__(self) -> None:
         self._twins: dict[int, Twin] = {}
 
-    def __contains__(self, number: int) -> bool:
-        return number in self._twins
-
     def add(self, number: int, value: Any) -> Any:
         """Return `value` as a twin: the present one with its content if there is one."""
         twin = self._twins.get(number)
