@@ -19,11 +19,12 @@ from pytest_promptse.compare._courses import courses_of
 from pytest_promptse.compare._history import RunEntry, entry_of
 from pytest_promptse.record._schema import (
     SCHEMA,
-    PromptRecord,
     Record,
     SuiteRecord,
     TaskRecord,
     UsageRecord,
+)
+from pytest_promptse.store._measured_variant import (
     VariantRecord,
 )
 
@@ -75,13 +76,7 @@ def _measured(
 ) -> RunEntry:
     passed = rng.binomial(plan.originals, np.clip(originals, 0.0, 1.0)) / plan.originals
     solved = rng.binomial(plan.samples, np.clip(variants, 0.0, 1.0)) / plan.samples
-    blank: dict[str, Any] = {
-        "soft_exec": None,
-        "score": None,
-        "ess": None,
-        "causes": {},
-        "details": {},
-    }
+    blank: dict[str, Any] = {"task_id": "task", "causes": {}, "details": {}}
     tasks = [
         TaskRecord(
             id=str(task),
@@ -92,21 +87,25 @@ def _measured(
             auc_e=None,
             auc_e_null=None,
             excess=None,
-            original=PromptRecord(prompt="p", n=plan.originals, pass_rate=passed[task], **blank),
+            original=VariantRecord(
+                id="original",
+                text="p",
+                distance=0.0,
+                index=0,
+                n=plan.originals,
+                pass_rate=passed[task],
+                **blank,
+            ),
             variants=[
                 VariantRecord(
                     id=f"{level}-{index}",
-                    prompt="v",
+                    text="v",
                     n=plan.samples,
                     pass_rate=solved[task, level, index],
                     distance=distance,
+                    index=index,
                     measured_distance=distance,
-                    emotion=None,
-                    personality=None,
                     rewriter="rules",
-                    delta=None,
-                    excess=None,
-                    p_value=None,
                     **blank,
                 )
                 for level, distance in enumerate(DISTANCES)

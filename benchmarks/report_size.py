@@ -18,10 +18,17 @@ from time import perf_counter
 
 import msgspec
 
-from pytest_promptse.record._schema import PromptRecord, Record, TaskRecord, decode
+from pytest_promptse.record._schema import (
+    Record,
+    TaskRecord,
+    decode,
+)
 from pytest_promptse.reports.html._embedded_data import embed
 from pytest_promptse.reports.html._html import render
-from pytest_promptse.store._run_log import SampleRecord
+from pytest_promptse.store._measured_variant import (
+    SampleRecord,
+    VariantRecord,
+)
 
 _SAMPLES = 8
 _WORDS = [a + b for a in ("new", "cur", "my", "all", "the") for b in ("item", "val", "res", "tmp")]
@@ -45,7 +52,7 @@ def spread(task: TaskRecord, rng: Random) -> TaskRecord:
     [program] = task.texts.values()
     texts: dict[str, str] = {}
 
-    def own(variant: PromptRecord) -> list[SampleRecord]:
+    def own(variant: VariantRecord) -> list[SampleRecord]:
         samples = []
         for number in range(min(variant.n, _SAMPLES)):
             key = f"{rng.getrandbits(48):012x}"

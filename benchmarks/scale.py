@@ -40,15 +40,19 @@ from pytest_promptse.record._files import write
 from pytest_promptse.record._schema import SCHEMA, Record, UsageRecord
 from pytest_promptse.run._gates import Scores
 from pytest_promptse.run._record_builder import fill_record
+from pytest_promptse.store._measured_variant import (
+    DrawRecord,
+    SampleRecord,
+    VariantRecord,
+    text_key,
+)
 from pytest_promptse.store._run_log import (
     PlannedGate,
     RunLog,
-    SampleRecord,
     ShardRow,
     ShardSuiteRow,
     SuiteRow,
     VariantRow,
-    text_key,
 )
 from pytest_promptse.store._store import Store
 
@@ -69,27 +73,40 @@ def variant_row(task: str, distance: float, rng: random.Random) -> VariantRow:
     program = (
         f"def {task}(values):\n" + "    values = sorted(values)\n" * 12 + "    return values\n"
     )
-    return VariantRow(
-        suite=SUITE,
-        model=MODEL,
-        template=None,
-        task=task,
-        variant=f"d{distance:g}-tired-expert.senior.plan-0" if distance else "original",
+    draws = [
+        DrawRecord(
+            cause=None if each else "wrong_answer",
+            logprob=-rng.random() * 20,
+            n_tokens=60,
+            answer=place,
+        )
+        for place, each in enumerate(passed)
+    ]
+    variant = VariantRecord(
+        task_id=task,
+        id=f"d{distance:g}-tired-expert.senior.plan-0" if distance else "original",
+        text=f"Write `{task}`, which returns its values in order. " * 8,
         distance=distance,
         index=0,
         emotion="tired" if distance else None,
         personality="expert.senior.plan" if distance else None,
-        causes=["" if each else "wrong_answer" for each in passed],
-        logprobs=[-rng.random() * 20 for _ in passed],
-        n_tokens=[60] * SAMPLES,
-        node=None,
-        text=f"Write `{task}`, which returns its values in order. " * 8,
         measured_distance=distance,
         rewriter="rules/1" if distance else "",
+        n=SAMPLES,
+        pass_rate=1.0 - n_failed / SAMPLES,
+        causes={"wrong_answer": n_failed} if n_failed else {},
         details={"wrong_answer": "assert [] == [1]"} if n_failed else {},
         samples=[SampleRecord(n=SAMPLES - n_failed, cause=None, detail="", text=text_key(program))],
+        draws=draws,
+        prompt_tokens=120.0,
+        completion_tokens=60.0,
+    )
+    return VariantRow(
+        suite=SUITE,
+        model=MODEL,
+        template=None,
+        variant=variant,
         texts={text_key(program): program},
-        tokens=(120.0, 60.0),
     )
 
 

@@ -16,14 +16,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pytest_promptse.cli._arguments import Subparsers
-    from pytest_promptse.record._schema import PromptRecord, Record
+    from pytest_promptse.record._schema import (
+        Record,
+    )
+    from pytest_promptse.store._measured_variant import (
+        VariantRecord,
+    )
 
 
 class _Measured(NamedTuple):
     node: str
     model: str
     original: str | None
-    prompt: PromptRecord
+    prompt: VariantRecord
     texts: Mapping[str, str]
 
 
@@ -73,7 +78,7 @@ def _show(chosen: argparse.Namespace) -> int:
 
 def _measured(record: Record) -> Iterator[_Measured]:
     for task in record.tasks:
-        original = task.original.prompt if task.original else None
+        original = task.original.text if task.original else None
         prompts = [task.original] if task.original else []
         for prompt in (*prompts, *task.variants, *task.controls):
             if prompt.node is not None:

@@ -17,8 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pytest_promptse.compare._entry import ComparedEntry, TaskKey
-    from pytest_promptse.record._schema import TaskRecord, VariantRecord
+    from pytest_promptse.record._schema import (
+        TaskRecord,
+    )
     from pytest_promptse.scoring._samples import Mode
+    from pytest_promptse.store._measured_variant import (
+        VariantRecord,
+    )
 
 _NAMES_SHOWN = 3
 
@@ -189,7 +194,7 @@ def _is_edited(entries: Sequence[ComparedEntry], key: TaskKey) -> bool:
     prompts: dict[str | None, set[str]] = defaultdict(set)
     for entry in entries:
         if (original := entry.tasks[key].original) is not None:
-            prompts[entry.template].add(original.prompt)
+            prompts[entry.template].add(original.text)
     return any(len(texts) > 1 for texts in prompts.values())
 
 

@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from pytest_promptse.record._schema import (
         CalibrationRecord,
         EmotionRecord,
-        PromptRecord,
-        VariantRecord,
     )
     from pytest_promptse.scoring._groups import Pairwise
     from pytest_promptse.scoring._regression import Increment
+    from pytest_promptse.store._measured_variant import (
+        VariantRecord,
+    )
 
 QUADRANTS = ("positive-active", "positive-calm", "negative-active", "negative-calm")
 # Words that look like code.
@@ -103,7 +104,7 @@ class _EmotionVariant(NamedTuple):
     """One variant with a known emotion, with its task and original."""
 
     key: TaskKey
-    original: PromptRecord
+    original: VariantRecord
     variant: VariantRecord
     emotion: EmotionRecord
 
@@ -261,9 +262,9 @@ def _explained(entry: ComparedEntry, variants: Sequence[_EmotionVariant]) -> Ite
     valence = np.array([one.emotion.valence for one in variants])
     arousal = np.array([one.emotion.arousal for one in variants])
     controls = {
-        "length": np.array([math.log(max(1, len(one.variant.prompt.split()))) for one in variants]),
+        "length": np.array([math.log(max(1, len(one.variant.text.split()))) for one in variants]),
         "edit magnitude": np.array([one.variant.measured_distance for one in variants]),
-        "term density": np.array([term_density(one.variant.prompt) for one in variants]),
+        "term density": np.array([term_density(one.variant.text) for one in variants]),
         "distance": np.array([one.variant.distance for one in variants]),
     }
     further = {"valence": valence, "arousal": arousal, "valence by arousal": valence * arousal}

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pytest_promptse.record._schema import (
-        PromptRecord,
         Record,
         SubgroupsRecord,
         SuiteRecord,
         TaskRecord,
+    )
+    from pytest_promptse.store._measured_variant import (
+        VariantRecord,
     )
 
 TaskKey: TypeAlias = tuple[str, str]
@@ -71,7 +73,7 @@ class ComparedEntry:
     size: float | None
     suites: Mapping[str, SuiteRecord]
     tasks: Mapping[TaskKey, TaskRecord]
-    originals: Mapping[TaskKey, PromptRecord]
+    originals: Mapping[TaskKey, VariantRecord]
     subgroups: SubgroupsRecord | None
 
     @property

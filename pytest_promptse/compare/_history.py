@@ -247,6 +247,6 @@ def _mean(figures: Sequence[tuple[float, float]]) -> MeasuredFigure:
 def _requested(suite: SuiteRecord, tasks: Sequence[TaskRecord]) -> str:
     parts: list[object] = [suite.template_sha256, *(suite.settings.get(n) for n in _REQUESTED)]
     for task in sorted(tasks, key=lambda task: task.id):
-        parts += [task.id, task.original and task.original.prompt]
-        parts += sorted((variant.id, variant.prompt) for variant in task.variants)
+        parts += [task.id, task.original and task.original.text]
+        parts += sorted((variant.id, variant.text) for variant in task.variants)
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:16]

@@ -76,7 +76,7 @@ def is_for(candidate: TemplateCandidate, record: Record) -> bool:
 
 
 def _has_examples(task: TaskRecord) -> bool:
-    prompt = task.original.prompt if task.original else ""
+    prompt = task.original.text if task.original else ""
     return bool(prompt_examples(prompt, find_entry_point(prompt) or ""))
 
 

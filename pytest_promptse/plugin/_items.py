@@ -232,12 +232,12 @@ def _details(
 
     own = (one for one in target.suite.variants if one.task is planned.task)
     original = next(one for one in own if one.outline.distance == 0.0)
-    prompt, texts = run.measured_prompt(target.suite, planned)
+    measured = run.measured_prompt(target.suite, planned)
     writer = item.config.get_terminal_writer()
     return render_variant(
         original.variant.text,
-        prompt,
-        texts=texts,
+        measured.variant,
+        texts=measured.texts,
         invocation=invocation(item.config),
         width=writer.fullwidth,
         colours=writer.hasmarkup,

@@ -16,17 +16,22 @@ from pytest_promptse.record._schema import (
     BaselineRecord,
     ComparedRecord,
     ComparisonRecord,
-    VariantRecord,
 )
 from pytest_promptse.scoring._compare import Comparison, compare_runs, with_itself
 from pytest_promptse.scoring._pairing import Pairs, RecordedPrompt, RecordedTask
+from pytest_promptse.store._measured_variant import (
+    VariantRecord,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Sequence
 
     from pytest_promptse.config._option_types import Margin
-    from pytest_promptse.record._schema import PromptRecord, Record, SuiteRecord, TaskRecord
+    from pytest_promptse.record._schema import Record, SuiteRecord, TaskRecord
     from pytest_promptse.scoring._samples import Mode
+    from pytest_promptse.store._measured_variant import (
+        VariantRecord,
+    )
 
 # Settings on which the metrics of a suite depend.
 DECISIVE = (
@@ -150,7 +155,7 @@ class _Side:
         return tasks
 
 
-def recorded(prompt: PromptRecord, *, light: bool) -> RecordedPrompt | None:
+def recorded(prompt: VariantRecord, *, light: bool) -> RecordedPrompt | None:
     """Return a prompt for comparison, or None without a score.
 
     If `light`, its score is the pass rate.
@@ -158,20 +163,18 @@ def recorded(prompt: PromptRecord, *, light: bool) -> RecordedPrompt | None:
     score = prompt.pass_rate if light else prompt.score
     if score is None:
         return None
-    variant = prompt if isinstance(prompt, VariantRecord) else None
     return RecordedPrompt(
-        distance=variant.distance if variant else 0.0,
+        distance=prompt.distance,
         n=prompt.n,
         pass_rate=prompt.pass_rate,
         score=score,
         ess=prompt.ess,
-        excess=variant.excess if variant else None,
+        excess=prompt.excess,
     )
 
 
 def _place(variant: VariantRecord) -> str:
-    # The id of a variant ends with its index, for every rewriter.
-    return f"d{variant.distance:g}-{variant.id.rpartition('-')[2]}"
+    return f"d{variant.distance:g}-{variant.index}"
 
 
 def _compared(
@@ -228,9 +231,8 @@ def _completions(side: _Side) -> dict[tuple[str, str], object]:
             if prompt is None or not prompt.samples:
                 return {}
             outcomes = sorted((one.text, one.n, one.cause or "") for one in prompt.samples)
-            name = prompt.id if isinstance(prompt, VariantRecord) else ""
             figures = prompt.n, prompt.pass_rate, prompt.score
-            identities[task.id, name] = prompt.prompt, figures, outcomes
+            identities[task.id, prompt.id] = prompt.text, figures, outcomes
     return identities
 
 
@@ -352,11 +354,9 @@ def _is_edited(name: str, ours: _Side, theirs: _Side) -> bool:
     if name not in theirs.tasks:
         return False
     here, there = ours.tasks[name].original, theirs.tasks[name].original
-    return here is not None and there is not None and here.prompt != there.prompt
+    return here is not None and there is not None and here.text != there.text
 
 
 def _reworded(ours: TaskRecord, theirs: TaskRecord) -> int:
-    before = {variant.id: variant.prompt for variant in theirs.variants}
-    return sum(
-        before.get(variant.id, variant.prompt) != variant.prompt for variant in ours.variants
-    )
+    before = {variant.id: variant.text for variant in theirs.variants}
+    return sum(before.get(variant.id, variant.text) != variant.text for variant in ours.variants)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 from pytest_promptse.errors import NoBaselineError, RecordError
 from pytest_promptse.record._files import baseline_command
-from pytest_promptse.record._queries import figure_label, named_prompts
+from pytest_promptse.record._queries import figure_label, prompts_of
 from pytest_promptse.scoring._gate import judge_pass_rate
 
 if TYPE_CHECKING:
@@ -220,10 +220,10 @@ def _below_floor(
     floor = suite.settings["min_pass_rate"]
     if floor is None:
         return
-    prompts = [(task, *prompt) for task in tasks for prompt in named_prompts(task)]
-    for task, name, prompt in prompts:
+    prompts = [(task, prompt) for task in tasks for prompt in prompts_of(task)]
+    for task, prompt in prompts:
         gate = judge_pass_rate(
-            round(prompt.pass_rate * prompt.n),
+            prompt.passes,
             prompt.n,
             floor,
             kind=suite.settings["gate"],
@@ -231,7 +231,7 @@ def _below_floor(
         )
         outcome = gate_outcome(gate, inconclusive)
         if outcome.kind == "failed":
-            yield f"{prompt.node or f'{task.suite} {task.id} {name}'}: {outcome.reason}"
+            yield f"{prompt.node or f'{task.suite} {task.id} {prompt.id}'}: {outcome.reason}"
 
 
 def exit_code(failures: Sequence[str]) -> int:

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from pytest_promptse.record._schema import (
         ComparedRecord,
         Figure,
-        PromptRecord,
         RankingRecord,
         Record,
         SubgroupRecord,
         SuiteRecord,
         TaskRecord,
+    )
+    from pytest_promptse.store._measured_variant import (
         VariantRecord,
     )
 
@@ -36,7 +37,7 @@ class Loss(NamedTuple):
     place: int
     number: int
     task: TaskRecord
-    original: PromptRecord
+    original: VariantRecord
     variant: VariantRecord
 
     @property
@@ -116,10 +117,9 @@ def tasks_of(record: Record, *series: Series) -> Iterator[TaskRecord]:
     return (task for task in record.tasks if (task.model, task.template) in series)
 
 
-def named_prompts(task: TaskRecord) -> list[tuple[str, PromptRecord]]:
-    """Return the measured prompts of a task by id: ``original``, then the variants."""
-    original = [("original", task.original)] if task.original is not None else []
-    return [*original, *((variant.id, variant) for variant in task.variants)]
+def prompts_of(task: TaskRecord) -> list[VariantRecord]:
+    """Return the measured prompts of a task: the original, then the variants."""
+    return [*([task.original] if task.original is not None else []), *task.variants]
 
 
 def by_personality(tasks: Iterable[TaskRecord]) -> dict[str, float]:

@@ -17,7 +17,8 @@ from msgspec.structs import force_setattr
 from pytest_promptse.errors import RecordError
 from pytest_promptse.record._instruments import InstrumentRecord  # noqa: TC001 - msgspec reads it
 from pytest_promptse.scoring._scores import Gate  # noqa: TC001 - msgspec reads it
-from pytest_promptse.store._run_log import SampleRecord, ShardRow  # noqa: TC001 - msgspec reads it
+from pytest_promptse.store._measured_variant import VariantRecord  # noqa: TC001 - msgspec reads it
+from pytest_promptse.store._run_log import ShardRow  # noqa: TC001 - msgspec reads it
 
 SCHEMA = "promptse.run/1"
 Curve = dict[str, float | None]
@@ -267,80 +268,6 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
         return (self.rounds.n_variants if self.rounds else self.n_variants) - self.n_measured
 
 
-class DrawRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One completion. ``cause`` is None if its program passed.
-
-    ``logprob`` is the natural log-probability of the sequence of ``n_tokens`` tokens. Both are None
-    if the model returns none.
-    """
-
-    cause: str | None
-    logprob: float | None
-    n_tokens: int | None
-    answer: int | msgspec.UnsetType = msgspec.UNSET
-    """The index of the first sample with the same completion."""
-
-
-class PromptRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The original prompt of a task, with its measured samples.
-
-    ``causes`` counts failed samples by cause, and ``details`` has an example of each cause.
-    ``samples`` has the most frequent outcomes, at least one of every cause, so there may be fewer
-    than ``n``. ``draws`` has all outcomes in sample order, only with ``--promptse-record-samples
-    all``. ``confidence`` is the samples' mean of exp(logprob / tokens), or None without
-    log-probabilities. ``node`` is the pytest item that measures the prompt, relative to the root
-    directory, or None if its name is unknown. ``prompt`` is the text that variants are made of: the
-    task, or the whole prompt if the template has variants. Tokens are those of one attempt, or None
-    if the model reports none.
-    """
-
-    node: str | None = None
-    prompt: str
-    n: int
-    pass_rate: float
-    soft_exec: float | None
-    score: float | None
-    ess: float | None
-    confidence: float | None = None
-    causes: dict[str, int]
-    details: dict[str, str]
-    samples: list[SampleRecord] = []
-    draws: list[DrawRecord] = []
-    prompt_tokens: float | None = None
-    completion_tokens: float | None = None
-
-
-class VariantRecord(PromptRecord, frozen=True, kw_only=True):
-    """A measured variant. ``delta`` is its score minus that of the original.
-
-    ``excess`` is the part of ``abs(delta)`` beyond sampling noise. ``p_adjusted`` is ``p_value``
-    adjusted by Benjamini and Hochberg over the variants of the suite. ``added_share`` is the share
-    of the variant's words that the original lacks. ``replaced_share`` and ``moved_share`` are the
-    shares of the original's words that the variant lacks or has elsewhere. ``length_ratio`` is the
-    variant's number of words divided by the original's. These four are None in records of earlier
-    versions. ``operations`` lists the changes to the prompt. ``cues`` has the words that show the
-    emotion (``emotion``) and each trait (``technical``, ``experience``, ``collaboration``). A
-    dimension without a cue is missing.
-    """
-
-    id: str
-    distance: float
-    measured_distance: float
-    added_share: float | None = None
-    replaced_share: float | None = None
-    moved_share: float | None = None
-    length_ratio: float | None = None
-    operations: list[str] = []
-    cues: dict[str, str] = {}
-    emotion: str | None
-    personality: str | None
-    rewriter: str
-    delta: float | None
-    excess: float | None
-    p_value: float | None
-    p_adjusted: float | None = None
-
-
 class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One task of one suite with one model. ``texts`` are the texts of its samples by key.
 
@@ -362,7 +289,7 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     p_value: float | None = None
     p_adjusted: float | None = None
     losses: Losses = {}
-    original: PromptRecord | None
+    original: VariantRecord | None
     variants: list[VariantRecord]
     controls: list[VariantRecord] = []
     texts: dict[str, str] = {}

@@ -9,14 +9,22 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from pytest_promptse._suggestions import nearest
 from pytest_promptse.config._metrics import METRICS
 from pytest_promptse.errors import RecordError
+from pytest_promptse.record._queries import prompts_of
 from pytest_promptse.record._sections import tables_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from pytest_promptse.record._schema import PromptRecord, Record, SuiteRecord, TaskRecord
+    from pytest_promptse.record._schema import (
+        Record,
+        SuiteRecord,
+        TaskRecord,
+    )
     from pytest_promptse.record._sections import Column, Table
+    from pytest_promptse.store._measured_variant import (
+        VariantRecord,
+    )
 
 _LEVELS = ("suites", "tasks", "variants", "controls", "samples")
 _FIGURES = "figures"
@@ -76,7 +84,7 @@ def rows(record: Record, level: str) -> Iterator[Row]:
         if level == "tasks":
             yield _task_row(task, distances)
             continue
-        for variant in task.controls if level == "controls" else _prompts(task):
+        for variant in task.controls if level == "controls" else prompts_of(task):
             if level in ("variants", "controls"):
                 yield _variant_row(task, variant)
             else:
@@ -288,54 +296,47 @@ def _task_row(task: TaskRecord, distances: list[str]) -> Row:
     }
 
 
-def _prompts(task: TaskRecord) -> Iterator[PromptRecord]:
-    if task.original is not None:
-        yield task.original
-    yield from task.variants
-
-
-def _variant_key(task: TaskRecord, variant: PromptRecord) -> Row:
+def _variant_key(task: TaskRecord, variant: VariantRecord) -> Row:
     return {
         "suite": task.suite,
         "model": task.model,
         "template": task.template,
         "task": task.id,
-        "variant": getattr(variant, "id", "original"),
-        "distance": getattr(variant, "distance", 0.0),
-        "emotion": getattr(variant, "emotion", None),
-        "personality": getattr(variant, "personality", None),
+        "variant": variant.id,
+        "distance": variant.distance,
+        "emotion": variant.emotion,
+        "personality": variant.personality,
     }
 
 
-def _variant_row(task: TaskRecord, variant: PromptRecord) -> Row:
-    cues: dict[str, str] = getattr(variant, "cues", {})
+def _variant_row(task: TaskRecord, variant: VariantRecord) -> Row:
     return {
         **_variant_key(task, variant),
-        "measured_distance": getattr(variant, "measured_distance", 0.0),
-        "added_share": getattr(variant, "added_share", 0.0),
-        "replaced_share": getattr(variant, "replaced_share", 0.0),
-        "moved_share": getattr(variant, "moved_share", 0.0),
-        "length_ratio": getattr(variant, "length_ratio", 1.0),
-        "operations": " ".join(getattr(variant, "operations", ())),
-        **{f"cue_{name}": cues.get(name) for name in _CUES},
-        "rewriter": getattr(variant, "rewriter", None),
+        "measured_distance": variant.measured_distance,
+        "added_share": variant.added_share,
+        "replaced_share": variant.replaced_share,
+        "moved_share": variant.moved_share,
+        "length_ratio": variant.length_ratio,
+        "operations": " ".join(variant.operations),
+        **{f"cue_{name}": variant.cues.get(name) for name in _CUES},
+        "rewriter": variant.rewriter or None,
         "n": variant.n,
         "pass_rate": variant.pass_rate,
         "soft_exec": variant.soft_exec,
         "score": variant.score,
         "ess": variant.ess,
         "confidence": variant.confidence,
-        "delta": getattr(variant, "delta", None),
-        "excess": getattr(variant, "excess", None),
-        "p_value": getattr(variant, "p_value", None),
-        "p_adjusted": getattr(variant, "p_adjusted", None),
+        "delta": variant.delta,
+        "excess": variant.excess,
+        "p_value": variant.p_value,
+        "p_adjusted": variant.p_adjusted,
         "prompt_tokens": variant.prompt_tokens,
         "completion_tokens": variant.completion_tokens,
-        "prompt": variant.prompt,
+        "prompt": variant.text,
     }
 
 
-def _sample_rows(task: TaskRecord, variant: PromptRecord) -> Iterator[Row]:
+def _sample_rows(task: TaskRecord, variant: VariantRecord) -> Iterator[Row]:
     key = _variant_key(task, variant)
     if variant.draws:
         for index, draw in enumerate(variant.draws):

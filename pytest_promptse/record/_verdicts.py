@@ -12,7 +12,14 @@ from pytest_promptse.config._metrics import METRICS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pytest_promptse.record._schema import PromptRecord, Record, SuiteRecord, TaskRecord
+    from pytest_promptse.record._schema import (
+        Record,
+        SuiteRecord,
+        TaskRecord,
+    )
+    from pytest_promptse.store._measured_variant import (
+        VariantRecord,
+    )
 
 # If the originals pass less often than this, variants have hardly anything to lose.
 _LEAST_PASS_RATE = 0.1
@@ -95,7 +102,7 @@ def _count(record: Record) -> str:
     return f"{text}."
 
 
-def _passed(prompts: Sequence[PromptRecord]) -> str:
+def _passed(prompts: Sequence[VariantRecord]) -> str:
     """Return how many of all samples of these prompts pass, as ``48 of 64``."""
     passes = sum(round(prompt.n * prompt.pass_rate) for prompt in prompts)
     return f"{passes} of {sum(prompt.n for prompt in prompts)}"

@@ -349,7 +349,7 @@ def _difference(loss: Loss) -> str:
     marks = {"same": " ", "gone": "-", "new": "+"}
     return "\n".join(
         f"{marks[kind]} {' '.join(text.split())}"
-        for kind, text in word_diff(loss.original.prompt, loss.variant.prompt)
+        for kind, text in word_diff(loss.original.text, loss.variant.text)
         if text.strip()
     )
 

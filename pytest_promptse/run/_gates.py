@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.config._metrics import Metric
     from pytest_promptse.scoring._scores import Gate, SuiteScore
+    from pytest_promptse.store._measured_variant import DrawRecord
     from pytest_promptse.store._run_log import PlannedGate, RunLog, SuiteKey, SuiteRow
 
 Mode = Literal["promptse", "light"]
@@ -141,8 +142,9 @@ class Scores:
             return None
         causes: Counter[str] = Counter()
         for rows in self._run_log.measured(suite, OutcomeRow):
-            if rows[0].distance == 0.0 and (planned.task is None or planned.task == rows[0].task):
-                causes.update(rows[0].causes)
+            original = rows[0].variant
+            if original.distance == 0.0 and planned.task in (None, original.task_id):
+                causes.update(draw.cause or "" for draw in original.draws)
         n = causes.total()
         [(cause, count)] = causes.most_common(1)
         hint = _HINTS.get(cause, "see the report for examples, and test the check with reference=")
@@ -160,25 +162,19 @@ class Scores:
         return score
 
 
-def to_samples(
-    *, causes: Sequence[str], logprobs: Sequence[float | None], n_tokens: Sequence[int | None]
-) -> Samples:
+def to_samples(draws: Sequence[DrawRecord]) -> Samples:
     """Return the samples of one prompt as the arrays that the scoring functions take.
 
-    Parameters
-    ----------
-    causes
-        The cause of each sample's failure, in sample order; empty for a sample that passed.
-    logprobs, n_tokens
-        Log-probability (natural log) and number of tokens of each sample. If one is missing, the
-        result has no log-probabilities and no numbers of tokens.
+    If one log-probability or number of tokens is missing, the result has none of them.
     """
+    logprobs = [draw.logprob for draw in draws]
+    n_tokens = [draw.n_tokens for draw in draws]
     has_logprobs = None not in logprobs and None not in n_tokens
     return Samples(
-        passed=np.array([cause == "" for cause in causes]),
+        passed=np.array([draw.cause is None for draw in draws]),
         logprob=np.array(logprobs, dtype=float) if has_logprobs else None,
         n_tokens=np.array(n_tokens, dtype=int) if has_logprobs else None,
-        causes=tuple(causes),
+        causes=tuple(draw.cause or "" for draw in draws),
     )
 
 
@@ -280,7 +276,7 @@ def _score(suite: SuiteRow, run_log: RunLog, *, comparisons: int = 1) -> SuiteSc
     tasks = (
         _to_task(rows, suite, mode)
         for rows in run_log.measured(suite, OutcomeRow)
-        if rows[0].distance == 0.0
+        if rows[0].variant.distance == 0.0
     )
     first = next(tasks, None)
     if first is None:
@@ -304,13 +300,13 @@ def _to_task(rows: Sequence[OutcomeRow], suite: SuiteRow, mode: Mode) -> TaskSam
     for row in rows[1:]:
         if row.control:
             # Samples without log-probabilities cannot be scored, so they must not decide the mode.
-            if suite.n_controls and (mode == "light" or row.has_logprobs):
-                controls.setdefault(row.distance, []).append(_samples_of(row))
+            if suite.n_controls and (mode == "light" or row.variant.has_logprobs):
+                controls.setdefault(row.variant.distance, []).append(_samples_of(row))
             continue
-        variants[row.distance].append(_samples_of(row))
-        emotions[row.distance].append(row.emotion or "")
+        variants[row.variant.distance].append(_samples_of(row))
+        emotions[row.variant.distance].append(row.variant.emotion or "")
     return TaskSamples(
-        task_id=rows[0].task,
+        task_id=rows[0].variant.task_id,
         original=_samples_of(rows[0]),
         variants=variants,
         emotions=emotions,
@@ -320,10 +316,12 @@ def _to_task(rows: Sequence[OutcomeRow], suite: SuiteRow, mode: Mode) -> TaskSam
 
 def _samples_of(row: OutcomeRow) -> Samples:
     try:
-        return to_samples(causes=row.causes, logprobs=row.logprobs, n_tokens=row.n_tokens)
+        return to_samples(row.variant.draws)
     except ValueError as error:
         # The data of the model are invalid, such as a log-probability above 0.
-        raise NotScoredError(f"{row.task} {row.variant} ({row.model}): {error}") from None
+        raise NotScoredError(
+            f"{row.variant.task_id} {row.variant.id} ({row.model}): {error}"
+        ) from None
 
 
 def _mode_of(rows: Iterable[OutcomeRow], chosen: Literal["auto", "promptse", "light"]) -> Mode:
@@ -334,12 +332,12 @@ def _mode_of(rows: Iterable[OutcomeRow], chosen: Literal["auto", "promptse", "li
     """
     if chosen == "light":
         return "light"
-    missing = next((row for row in rows if not row.has_logprobs), None)
+    missing = next((row for row in rows if not row.variant.has_logprobs), None)
     if missing is None:
         return "promptse"
     if chosen == "promptse":
         raise NotScoredError(
             f"mode promptse needs log-probabilities, but {missing.model} returned none for "
-            f"{missing.task} {missing.variant}; give --promptse-mode light"
+            f"{missing.variant.task_id} {missing.variant.id}; give --promptse-mode light"
         )
     return "light"

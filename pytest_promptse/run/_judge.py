@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
@@ -20,7 +21,13 @@ from pytest_promptse.sandbox._limits import (
     fit,
     needs_confirmation,
 )
-from pytest_promptse.store._run_log import SampleRecord, VariantRow, text_key
+from pytest_promptse.store._measured_variant import (
+    DrawRecord,
+    SampleRecord,
+    VariantRecord,
+    text_key,
+)
+from pytest_promptse.store._run_log import VariantRow
 from pytest_promptse.store._store import StoredVerdict
 from pytest_promptse.tasks._prompt_examples import prompt_examples
 from pytest_promptse.variants._variant import text_hash
@@ -590,41 +597,42 @@ def variant_row(
     node
         The node id of the pytest item that measures the variant, or None if it has none.
     """
-    variant = planned.variant
     details: dict[str, str] = {}
     for sample in judged:
         if sample.cause and sample.detail:
             details.setdefault(sample.cause, sample.detail[:_DETAIL_CHARS])
     samples, texts = _frequent_outcomes(judged)
+    answers = _first_equal([sample.completion.text for sample in judged])
+    causes = Counter(sample.cause for sample in judged if sample.cause)
+    prompt_tokens, completion_tokens = tokens or (None, None)
+    variant = VariantRecord(
+        **msgspec.structs.asdict(planned.variant),
+        id=planned.variant.id,
+        node=node,
+        n=len(judged),
+        pass_rate=(len(judged) - causes.total()) / len(judged),
+        causes=dict(sorted(causes.items())),
+        details=details,
+        samples=samples,
+        draws=[
+            DrawRecord(
+                cause=sample.cause or None,
+                logprob=sample.completion.logprob,
+                n_tokens=sample.completion.n_tokens,
+                answer=answer,
+            )
+            for sample, answer in zip(judged, answers, strict=True)
+        ],
+        prompt_tokens=prompt_tokens,
+        completion_tokens=completion_tokens,
+    )
     return VariantRow(
         suite=suite.id,
         model=suite.model,
         template=suite.key.template,
-        task=planned.task.id,
-        variant=variant.id,
-        node=node,
-        text=variant.text,
-        distance=variant.distance,
-        index=variant.index,
-        emotion=variant.emotion,
-        personality=variant.personality,
         control=planned.control,
-        measured_distance=variant.measured_distance,
-        added_share=variant.added_share,
-        replaced_share=variant.replaced_share,
-        moved_share=variant.moved_share,
-        length_ratio=variant.length_ratio,
-        operations=list(variant.operations),
-        cues=dict(variant.cues),
-        rewriter=variant.rewriter,
-        causes=[sample.cause for sample in judged],
-        logprobs=[sample.completion.logprob for sample in judged],
-        n_tokens=[sample.completion.n_tokens for sample in judged],
-        answers=_first_equal([sample.completion.text for sample in judged]),
-        details=details,
-        samples=samples,
+        variant=variant,
         texts=texts,
-        tokens=tokens,
     )
 
 

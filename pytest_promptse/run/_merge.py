@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from pytest_promptse import __version__
 from pytest_promptse.errors import NotScoredError, RecordError
-from pytest_promptse.record._queries import named_prompts
+from pytest_promptse.record._queries import prompts_of
 from pytest_promptse.record._schema import UsageRecord
 from pytest_promptse.run._gates import Scores
 from pytest_promptse.run._record_builder import fill_record
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from pytest_promptse.record._schema import (
         EntailmentRecord,
-        PromptRecord,
         Record,
         RewritingRecord,
         TaskRecord,
@@ -323,44 +322,13 @@ def _sum(ours: UsageRecord, theirs: UsageRecord) -> UsageRecord:
 
 def _rows_of(task: TaskRecord) -> Iterator[VariantRow]:
     """Yield the rows of the run log that a task was recorded from."""
-    for name, prompt in named_prompts(task):
-        yield _row(task, name, prompt, control=False)
-    for control in task.controls:
-        yield _row(task, control.id, control, control=True)
-
-
-def _row(task: TaskRecord, name: str, prompt: PromptRecord, *, control: bool) -> VariantRow:
-    tokens = None
-    if prompt.prompt_tokens is not None and prompt.completion_tokens is not None:
-        tokens = (prompt.prompt_tokens, prompt.completion_tokens)
-    return VariantRow(
-        suite=task.suite,
-        model=task.model,
-        template=task.template,
-        task=task.id,
-        variant=name,
-        distance=getattr(prompt, "distance", 0.0),
-        # The id of a variant ends with its index.
-        index=0 if name == "original" else int(name.rpartition("-")[2]),
-        emotion=getattr(prompt, "emotion", None),
-        personality=getattr(prompt, "personality", None),
-        causes=[draw.cause or "" for draw in prompt.draws],
-        logprobs=[draw.logprob for draw in prompt.draws],
-        n_tokens=[draw.n_tokens for draw in prompt.draws],
-        answers=[d.answer for d in prompt.draws if d.answer is not msgspec.UNSET],
-        control=control,
-        node=prompt.node,
-        text=prompt.prompt,
-        measured_distance=getattr(prompt, "measured_distance", 0.0),
-        added_share=getattr(prompt, "added_share", 0.0),
-        replaced_share=getattr(prompt, "replaced_share", 0.0),
-        moved_share=getattr(prompt, "moved_share", 0.0),
-        length_ratio=getattr(prompt, "length_ratio", 1.0),
-        operations=getattr(prompt, "operations", []),
-        cues=getattr(prompt, "cues", {}),
-        rewriter=getattr(prompt, "rewriter", ""),
-        details=prompt.details,
-        samples=prompt.samples,
-        texts={one.text: task.texts[one.text] for one in prompt.samples},
-        tokens=tokens,
-    )
+    for control, variants in ((False, prompts_of(task)), (True, task.controls)):
+        for variant in variants:
+            yield VariantRow(
+                suite=task.suite,
+                model=task.model,
+                template=task.template,
+                control=control,
+                variant=variant,
+                texts={sample.text: task.texts[sample.text] for sample in variant.samples},
+            )

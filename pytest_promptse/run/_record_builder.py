@@ -23,7 +23,6 @@ from pytest_promptse.record._schema import (
     AnswersRecord,
     ControlLevelRecord,
     ControlRecord,
-    DrawRecord,
     EmotionRecord,
     EntailmentRecord,
     ErrorRecord,
@@ -31,7 +30,6 @@ from pytest_promptse.record._schema import (
     LightRecord,
     LossRecord,
     ModelRecord,
-    PromptRecord,
     Record,
     RejectedText,
     RewritingRecord,
@@ -41,7 +39,6 @@ from pytest_promptse.record._schema import (
     TaskRecord,
     TemplateRecord,
     UsageRecord,
-    VariantRecord,
 )
 from pytest_promptse.run._gates import to_samples
 from pytest_promptse.run._provenance import environment, git_state
@@ -81,7 +78,6 @@ if TYPE_CHECKING:
     from pytest_promptse.record._schema import InvocationRecord, Losses, SubgroupsRecord
     from pytest_promptse.run._gates import Scores
     from pytest_promptse.scoring._causes import CauseShare
-    from pytest_promptse.scoring._samples import Floats
     from pytest_promptse.scoring._scores import (
         Figures,
         Gate,
@@ -90,11 +86,10 @@ if TYPE_CHECKING:
         SuiteScore,
         TaskScore,
     )
+    from pytest_promptse.store._measured_variant import VariantRecord
     from pytest_promptse.store._run_log import RunLog
     from pytest_promptse.store._store import Store
     from pytest_promptse.variants._library import Emotion
-
-# Length of a hash prefix that keys a text: unique within a task, and short to repeat.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,11 +102,11 @@ class RunFacts:
         When the run began.
     root
         The root directory of the pytest session.
-    The isolation level of the programs.
+    sandbox
         The isolation level that programs ran under.
     settings
         Settings of the run.
-    The command line of pytest.
+    invocation
         How pytest was called.
     backends
         The backends of the models of the run, by ``BACKEND:NAME``.
@@ -315,26 +310,11 @@ def _suites(
             rows = [row for row in every if not row.control]
             controls = [row for row in every if row.control]
             added.count(rows, controls)
-            own = [
-                MeasuredPrompt.of(
-                    to_samples(causes=row.causes, logprobs=row.logprobs, n_tokens=row.n_tokens),
-                    suite=row.suite,
-                    task=row.task,
-                    distance=row.distance,
-                    emotion=row.emotion,
-                    personality=row.personality,
-                    cues=row.cues,
-                )
-                for row in rows
-            ]
+            own = [MeasuredPrompt.of(row.suite, row.variant) for row in rows]
             measured += own
-            answered += [
-                PromptAnswers(labels=row.answers, logprobs=row.logprobs, n_tokens=row.n_tokens)
-                for row in rows
-                if row.answers
-            ]
-            score = by_id.get(every[0].task)
-            tasks.append(_task(suite, score, rows, own, controls=controls, all_draws=draws))
+            answered += [_answers(row.variant) for row in rows]
+            score = by_id.get(every[0].variant.task_id)
+            tasks.append(_task(suite, score, rows, controls=controls, all_draws=draws))
         decided, end = gates[suite.key], ends.get(suite.key)
         made = _suite(suite, scored, decided, measured, quadrants, end=end)
         made = _with_control(made, suite, scored, added)
@@ -343,6 +323,14 @@ def _suites(
         by_model[suite.model, suite.template] += measured
     subgroups = [compare_subgroups(*key, own, quadrants) for key, own in by_model.items()]
     return _adjust_p_values(suites), tasks, subgroups
+
+
+def _answers(variant: VariantRecord) -> PromptAnswers:
+    return PromptAnswers(
+        labels=[draw.answer for draw in variant.draws],
+        logprobs=[draw.logprob for draw in variant.draws],
+        n_tokens=[draw.n_tokens for draw in variant.draws],
+    )
 
 
 class _AddedWords:
@@ -359,11 +347,11 @@ class _AddedWords:
         control variants.
         """
         self.n_controls += len(controls)
-        if not controls or not rows or rows[0].distance:
+        if not controls or not rows or rows[0].variant.distance:
             return
         for row in (*rows[1:], *controls):
-            words = added_words(rows[0].text, row.text)
-            self._words[row.distance, row.control].append(words)
+            words = added_words(rows[0].variant.text, row.variant.text)
+            self._words[row.variant.distance, row.control].append(words)
 
     def mean(self, distance: float, *, control: bool) -> float:
         return fmean(self._words[distance, control])
@@ -600,35 +588,15 @@ def _task(
     suite: SuiteRow,
     score: TaskScore | None,
     rows: list[VariantRow],
-    measured: list[MeasuredPrompt],
     *,
     controls: list[VariantRow],
     all_draws: bool,
 ) -> TaskRecord:
-    original: PromptRecord | None = None
-    variants = []
-    places: Counter[float] = Counter()
-    for row, outcome in zip(rows, measured, strict=True):
-        if row.distance == 0.0:
-            plain = score.original if score else None
-            fields = _prompt_fields(row, outcome.confidence, plain, all_draws=all_draws)
-            original = PromptRecord(**fields)
-            continue
-        own = score.variants[row.distance][places[row.distance]] if score else None
-        places[row.distance] += 1
-        variants.append(
-            VariantRecord(
-                **_prompt_fields(row, outcome.confidence, own, all_draws=all_draws),
-                **_variant_fields(row),
-                delta=own.delta if own else None,
-                excess=own.excess if own else None,
-                p_value=own.p_value if own else None,
-                p_adjusted=own.p_adjusted if own else None,
-            )
-        )
+    scored = _scored(rows, score, all_draws=all_draws)
+    original = scored.pop(0) if scored and not scored[0].distance else None
     everything = [*rows, *controls]
     return TaskRecord(
-        id=everything[0].task,
+        id=everything[0].variant.task_id,
         suite=suite.id,
         model=suite.model,
         template=suite.template,
@@ -640,116 +608,60 @@ def _task(
         p_adjusted=score.p_adjusted if score else None,
         losses=_losses(score.causes) if score else {},
         original=original,
-        variants=variants,
-        controls=_controls(controls, score, all_draws=all_draws),
+        variants=scored,
+        controls=_scored_controls(controls, score, all_draws=all_draws),
         texts={key: text for row in everything for key, text in row.texts.items()},
     )
 
 
-def _controls(
+def _scored(
     rows: Sequence[VariantRow], score: TaskScore | None, *, all_draws: bool
 ) -> list[VariantRecord]:
-    """Return the control variants of a task.
+    """Return the original and the variants of a task with their scores.
 
-    `rows` are in the order of `score`, which is None if the task could not be scored. With
-    `all_draws` the records contain all samples.
+    `rows` are in the order of `score`, which is None if the task could not be scored.
     """
     places: Counter[float] = Counter()
-    found = []
+    scored = []
     for row in rows:
-        scored = score.controls.get(row.distance, ()) if score else ()
-        own = scored[places[row.distance]] if len(scored) > places[row.distance] else None
-        places[row.distance] += 1
-        samples = to_samples(causes=row.causes, logprobs=row.logprobs, n_tokens=row.n_tokens)
+        distance = row.variant.distance
+        figures: PromptScore | None = None
+        if score is not None:
+            figures = score.variants[distance][places[distance]] if distance else score.original
+        places[distance] += 1
+        scored.append(_with_score(row.variant, figures, all_draws=all_draws))
+    return scored
+
+
+def _scored_controls(
+    rows: Sequence[VariantRow], score: TaskScore | None, *, all_draws: bool
+) -> list[VariantRecord]:
+    """Return the control variants of a task with their scores, as in `_scored`."""
+    places: Counter[float] = Counter()
+    scored = []
+    for row in rows:
+        of_level = score.controls.get(row.variant.distance, ()) if score else ()
+        place = places[row.variant.distance]
+        figures = of_level[place] if place < len(of_level) else None
+        places[row.variant.distance] += 1
+        control = _with_score(row.variant, figures, all_draws=all_draws)
         original = score.original if score else None
-        found.append(
-            VariantRecord(
-                **_prompt_fields(row, confidences_of(samples), own, all_draws=all_draws),
-                **_variant_fields(row),
-                delta=own.score - original.score if own and original else None,
-                excess=None,
-                p_value=None,
-            )
-        )
-    return found
+        if figures is not None and original is not None:
+            control = replace(control, delta=figures.score - original.score)
+        scored.append(control)
+    return scored
 
 
-def _variant_fields(row: VariantRow) -> dict[str, Any]:
-    return {
-        "id": row.variant,
-        "distance": row.distance,
-        "measured_distance": row.measured_distance,
-        "added_share": row.added_share,
-        "replaced_share": row.replaced_share,
-        "moved_share": row.moved_share,
-        "length_ratio": row.length_ratio,
-        "operations": row.operations,
-        "cues": row.cues,
-        "emotion": row.emotion,
-        "personality": row.personality,
-        "rewriter": row.rewriter,
-    }
-
-
-def prompt_record(row: VariantRow) -> tuple[PromptRecord, dict[str, str]]:
-    """Return one measured prompt without scores, and the texts that its samples refer to."""
-    found = PromptRecord(
-        node=row.node,
-        prompt=row.text,
-        n=row.n,
-        pass_rate=row.passes / row.n,
-        soft_exec=None,
-        score=None,
-        ess=None,
-        causes=_count_causes(row),
-        details=row.details,
-        samples=row.samples,
+def _with_score(
+    variant: VariantRecord, score: PromptScore | None, *, all_draws: bool
+) -> VariantRecord:
+    confidences = confidences_of(to_samples(variant.draws))
+    return replace(
+        variant,
+        confidence=None if confidences is None else float(confidences.mean()),
+        draws=variant.draws if all_draws else [],
+        **(asdict(score) if score else {}),
     )
-    return found, row.texts
-
-
-def _count_causes(row: VariantRow) -> dict[str, int]:
-    return dict(sorted(Counter(cause for cause in row.causes if cause).items()))
-
-
-def _prompt_fields(
-    row: VariantRow,
-    confidences: Floats | None,
-    score: PromptScore | None,
-    *,
-    all_draws: bool,
-) -> dict[str, Any]:
-    """Return the fields that the original and the variants of a task have in common.
-
-    `confidences` has one value in [0, 1] per sample, or is None without log-probabilities. `score`
-    is None if the prompt could not be scored. With `all_draws` the fields contain all samples.
-    """
-    prompt, _ = prompt_record(row)
-    return {
-        "node": prompt.node,
-        "prompt": prompt.prompt,
-        "n": prompt.n,
-        "pass_rate": prompt.pass_rate,
-        "soft_exec": score.soft_exec if score else None,
-        "score": score.score if score else None,
-        "ess": score.ess if score else None,
-        "confidence": None if confidences is None else float(confidences.mean()),
-        "causes": prompt.causes,
-        "details": prompt.details,
-        "prompt_tokens": row.tokens and row.tokens[0],
-        "completion_tokens": row.tokens and row.tokens[1],
-        "samples": prompt.samples,
-        "draws": _draws(row) if all_draws else [],
-    }
-
-
-def _draws(row: VariantRow) -> list[DrawRecord]:
-    answers: list[int | msgspec.UnsetType] = [*row.answers] or [msgspec.UNSET] * row.n
-    draws = zip(row.causes, row.logprobs, row.n_tokens, answers, strict=True)
-    return [
-        DrawRecord(cause=cause or None, logprob=logprob, n_tokens=n_tokens, answer=answer)
-        for cause, logprob, n_tokens, answer in draws
-    ]
 
 
 def _by_distance(curve: Mapping[float, Any]) -> dict[str, Any]:

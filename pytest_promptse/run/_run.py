@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.config._settings import Settings
     from pytest_promptse.models._base import Backend, Completion
-    from pytest_promptse.record._schema import InvocationRecord, PromptRecord, Record
+    from pytest_promptse.record._schema import InvocationRecord, Record
     from pytest_promptse.run._gates import Scores
     from pytest_promptse.run._judge import Check
     from pytest_promptse.run._plan import PlannedComparison, PlannedVariant, Suite
@@ -486,25 +486,21 @@ class PromptseRun:
                 node=node_of(planned),
             )
             self.run_log.add(row)
-            measured[planned.key] = PassCount(row.passes, row.n)
+            measured[planned.key] = PassCount(row.variant.passes, row.variant.n)
         return measured[planned.key]
 
-    def measured_prompt(
-        self, suite: Suite, planned: PlannedVariant
-    ) -> tuple[PromptRecord, dict[str, str]]:
-        """Return a variant that was measured, and the texts that its samples refer to.
+    def measured_prompt(self, suite: Suite, planned: PlannedVariant) -> VariantRow:
+        """Return a variant that was measured, with the texts that its samples refer to.
 
         Raises
         ------
         NotScoredError
             If the run log does not contain it.
         """
-        from pytest_promptse.run._record_builder import prompt_record  # noqa: PLC0415 - scipy
-
         row = self.run_log.variant(suite.key, *planned.key, VariantRow)
         if row is None:
             raise NotScoredError(f"{'-'.join(planned.key)} was not measured in this run")
-        return prompt_record(row)
+        return row
 
     def end_before(
         self, suite: Suite, planned: PlannedVariant, check: Check, *, node_of: NodeOf
@@ -829,7 +825,7 @@ class PromptseRun:
             if row is None:
                 missing.append(planned)
             else:
-                measured[planned.key] = PassCount(row.passes, row.n)
+                measured[planned.key] = PassCount(row.variant.passes, row.variant.n)
         self._request(suite, missing)
         for planned in missing:
             self.measure(suite, planned, check, node_of=node_of)

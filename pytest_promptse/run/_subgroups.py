@@ -17,6 +17,7 @@ from pytest_promptse.record._schema import (
     SubgroupRecord,
     SubgroupsRecord,
 )
+from pytest_promptse.run._gates import to_samples
 from pytest_promptse.scoring._calibration import calibration_by_group, confidence
 from pytest_promptse.scoring._intervals import generator
 from pytest_promptse.scoring._label_shuffling import LabelledVariant, label_p_values
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.record._schema import Calibrations
     from pytest_promptse.scoring._samples import Bools, Floats, Samples
+    from pytest_promptse.store._measured_variant import VariantRecord
 
 _TRAITS = ("technical", "experience", "collaboration")
 # Trait, value of the trait, and distance (None for all distances).
@@ -64,29 +66,16 @@ class MeasuredPrompt:
     confidence: Floats | None
 
     @classmethod
-    def of(
-        cls,
-        samples: Samples,
-        *,
-        suite: str,
-        task: str,
-        distance: float,
-        emotion: str | None,
-        personality: str | None,
-        cues: Iterable[str],
-    ) -> MeasuredPrompt:
-        """Return the compact form of the samples of one prompt. Equal names share one object.
-
-        The parameters are the attributes of the class, with `samples` for ``passed`` and
-        ``confidence``.
-        """
+    def of(cls, suite: str, variant: VariantRecord) -> MeasuredPrompt:
+        """Return the compact form of a measured variant of a suite. Equal names share an object."""
+        samples = to_samples(variant.draws)
         return cls(
             suite=intern(suite),
-            task=intern(task),
-            distance=distance,
-            emotion=emotion and intern(emotion),
-            personality=personality and intern(personality),
-            cues=_shared_set(frozenset(cues)),
+            task=intern(variant.task_id),
+            distance=variant.distance,
+            emotion=variant.emotion and intern(variant.emotion),
+            personality=variant.personality and intern(variant.personality),
+            cues=_shared_set(frozenset(variant.cues)),
             passed=samples.passed,
             confidence=confidences_of(samples),
         )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
+from msgspec import structs
 
 from pytest_promptse import variants as variants_package
 from pytest_promptse.config._data_files import templates_dir
@@ -493,7 +494,7 @@ def _control_outline(variant: Variant, settings: Settings) -> Variant:
     It has the distance and number of `variant`, no emotion and no persona, and the rewriter of the
     setting ``control``.
     """
-    return replace(
+    return structs.replace(
         variant, emotion=None, personality=None, cues={}, text="", rewriter=settings.control
     )
 
@@ -524,7 +525,7 @@ def _around_view(
     """
     for place, outline in enumerate(reworded.outlines):
         yield PlannedPrompt(
-            outline=replace(outline, task_id=task.id),
+            outline=structs.replace(outline, task_id=task.id),
             make=partial(_with_template_variant, task, of_task, view, reworded, place),
         )
 
@@ -563,7 +564,7 @@ def _with_task(task: Task, variant: _MadeVariant, template: Template | None) -> 
     def finish(texts: Sequence[Variant]) -> VariantPrompt:
         return _prompt(task, _written(variant, texts[0]), template)
 
-    sketch = _prompt(task, replace(variant.variant, text=task.prompt), template)
+    sketch = _prompt(task, structs.replace(variant.variant, text=task.prompt), template)
     pending = PendingTexts(rewrites=(_rewrite_of(variant),), finish=finish)
     return replace(sketch, pending=pending)
 
@@ -590,7 +591,7 @@ def _with_template(
     def unwritten(each: _MadeVariant) -> Variant:
         if isinstance(each, Variant):
             return each
-        return replace(each.variant, text=_rewrite_of(each).task.prompt)
+        return structs.replace(each.variant, text=_rewrite_of(each).task.prompt)
 
     pending = tuple(
         _rewrite_of(each) for each in (of_task, of_template) if not isinstance(each, Variant)
@@ -619,17 +620,19 @@ def _prompt_of_template_variant(
     variant has the text of the whole prompt. Its distance is that between the whole original prompt
     and the whole prompt.
     """
-    unchanged = _whole_text(_prompt(task, replace(of_task, text=task.prompt), view.template))
+    unchanged = _whole_text(
+        _prompt(task, structs.replace(of_task, text=task.prompt), view.template)
+    )
     template = view.template if of_template is None else view.reworded(of_template.text)
     made = _prompt(task, of_task, template)
     if of_template is None:
         variant = of_task
     else:
         texts = [(view.text, of_template.text), (task.prompt, of_task.text)]
-        variant = replace(of_template, task_id=task.id)
+        variant = structs.replace(of_template, task_id=task.id)
         if of_task.text != task.prompt:
-            variant = replace(variant, **measured(change_of_all(texts)))
-    variant = replace(variant, text=_whole_text(made), original=text_hash(unchanged))
+            variant = structs.replace(variant, **measured(change_of_all(texts)))
+    variant = structs.replace(variant, text=_whole_text(made), original=text_hash(unchanged))
     return replace(made, variant=variant)
 
 

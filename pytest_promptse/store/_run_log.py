@@ -6,21 +6,21 @@ several workers has the same record as a run in one process.
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
 from pytest_promptse.models._base import Usage  # noqa: TC001 - msgspec reads it
 from pytest_promptse.scoring._scores import Gate  # noqa: TC001 - msgspec reads it
+from pytest_promptse.store._measured_variant import (
+    OutcomeFields,  # noqa: TC001 - msgspec reads it
+    VariantRecord,  # noqa: TC001 - msgspec reads it
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pytest_promptse.store._store import Store
-
-
-_KEY_DIGITS = 12
 
 
 class SuiteKey(NamedTuple):
@@ -95,105 +95,33 @@ class LookRow(msgspec.Struct, frozen=True, kw_only=True):
         return SuiteKey(self.model, self.template, self.suite)
 
 
-class SampleRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of ``n`` equal samples. ``cause`` is None if they passed.
+class _MeasuredRow(msgspec.Struct, frozen=True, kw_only=True):
+    """The suite of a measured variant. ``control`` is True for a control variant.
 
-    ``text`` is a key of the ``texts`` of the row or task record that contains the sample. The text
-    is the program, or the completion if it contains none. The record uses this struct unchanged.
-    """
-
-    n: int
-    cause: str | None
-    detail: str
-    text: str
-
-
-def text_key(text: str) -> str:
-    """Return the key of a text in ``texts``: the first 12 digits of its SHA-256."""
-    return sha256(text.encode()).hexdigest()[:_KEY_DIGITS]
-
-
-class OutcomeRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcomes of one variant without texts: all data that scores are computed from.
-
-    The lists have one entry per sample, in sample order. In ``causes``, ``""`` means that the
-    sample passed. ``answers`` has the index of the first sample with the same completion; it is
-    empty in logs of earlier versions. ``control`` is True for a control variant, which is not part
-    of the figures of variants.
+    Control variants are not part of the figures of variants.
     """
 
     suite: str
     model: str
     template: str | None
-    task: str
-    variant: str
-    distance: float
-    index: int
-    emotion: str | None
-    personality: str | None
-    causes: list[str]
-    logprobs: list[float | None]
-    n_tokens: list[int | None]
-    answers: list[int] = []
     control: bool = False
 
     @property
     def key(self) -> SuiteKey:
         return SuiteKey(self.model, self.template, self.suite)
 
-    @property
-    def n(self) -> int:
-        return len(self.causes)
 
-    @property
-    def passes(self) -> int:
-        return self.causes.count("")
+class VariantRow(_MeasuredRow, frozen=True, kw_only=True):
+    """A measured variant, without scores, and the texts of its ``samples`` by `text_key`."""
 
-    @property
-    def has_logprobs(self) -> bool:
-        return None not in self.logprobs and None not in self.n_tokens
-
-
-class VariantRow(OutcomeRow, frozen=True, kw_only=True):
-    """One measured variant.
-
-    Attributes
-    ----------
-    node
-        Node id of the pytest item that measures the variant.
-    text
-        The prompt text of the variant.
-    details
-        One example per cause of failure.
-    samples
-        The most frequent outcomes.
-    texts
-        The programs and completions of `samples`, by `text_key`.
-    tokens
-        Mean prompt tokens and completion tokens of one attempt.
-    added_share, replaced_share, moved_share, length_ratio
-        Differences between the text and the original, as in
-        `pytest_promptse.variants._distance`. None in logs of earlier versions.
-    operations
-        The operations that the rewriter applied to the prompt.
-    cues
-        The words that express the emotion and each trait, by dimension.
-    """
-
-    node: str | None
-    text: str
-    measured_distance: float
-    added_share: float | None = None
-    replaced_share: float | None = None
-    moved_share: float | None = None
-    length_ratio: float | None = None
-    operations: list[str] = []
-    cues: dict[str, str] = {}
-    rewriter: str
-    details: dict[str, str]
-    samples: list[SampleRecord]
+    variant: VariantRecord
     texts: dict[str, str]
-    tokens: tuple[float, float] | None = None
+
+
+class OutcomeRow(_MeasuredRow, frozen=True, kw_only=True):
+    """What scores need of a `VariantRow`; reading it leaves out all texts."""
+
+    variant: OutcomeFields
 
 
 class GateRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -431,7 +359,7 @@ def _name(row: AnyRow) -> str:
         case LookRow():
             parts = (*_key_parts(row.key), str(row.look))
         case VariantRow():
-            parts = (*_key_parts(row.key), row.task, row.variant)
+            parts = (*_key_parts(row.key), row.variant.task_id, row.variant.id)
         case GateRow():
             parts = (*_key_parts(row.key), row.gate.task or "", row.gate.name)
         case RewriteRow():
@@ -445,6 +373,10 @@ def _name(row: AnyRow) -> str:
         case ShardRow() | ProgressRow():
             parts = ()
     return _SEPARATOR.join(parts)
+
+
+def _in_plan(row: OutcomeRow | VariantRow) -> tuple[bool, float, int]:
+    return row.control, row.variant.distance, row.variant.index
 
 
 class RunLog:
@@ -499,7 +431,7 @@ class RunLog:
             found = self._store.scan(self._run, VariantRow.__name__, prefix=prefix)
             rows = [decoder.decode(value) for _, value in found]
             if rows:
-                yield sorted(rows, key=lambda row: (row.control, row.distance, row.index))
+                yield sorted(rows, key=_in_plan)
 
     def count(self, suite: SuiteKey) -> int:
         """Return the number of measured variants of a suite."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from pytest_promptse.errors import VariantError
 from pytest_promptse.variants._distance import compare

@@ -8,6 +8,8 @@ import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from pytest_promptse.errors import VariantError
 from pytest_promptse.variants._variant import Variant, text_hash
 
@@ -19,25 +21,6 @@ if TYPE_CHECKING:
 
 ORIGINAL = "original.json"
 _SAFE = re.compile(r"[^A-Za-z0-9._-]+")
-_TYPES: dict[str, type | tuple[type, ...]] = {
-    "task_id": str,
-    "text": str,
-    "distance": (int, float),
-    "index": int,
-    "emotion": (str, type(None)),
-    "personality": (str, type(None)),
-    "context": dict,
-    "measured_distance": (int, float),
-    "added_share": (int, float),
-    "replaced_share": (int, float),
-    "moved_share": (int, float),
-    "length_ratio": (int, float),
-    "cues": dict,
-    "operations": list,
-    "seed": int,
-    "rewriter": str,
-    "original": str,
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +105,7 @@ def _put(path: Path, text: str) -> None:
 
 
 def _record(variant: Variant) -> dict[str, Any]:
-    return {"id": variant.id, **asdict(variant)}
+    return {"id": variant.id, **msgspec.structs.asdict(variant)}
 
 
 def read_original(folder: Path) -> Original:
@@ -160,21 +143,9 @@ def read(folder: Path) -> Iterator[Stored]:
 
 def _variant(line: str, place: str) -> Variant:
     try:
-        found = json.loads(line)
-    except ValueError as error:
-        raise VariantError(f"{place}: not JSON ({error})") from None
-    if not isinstance(found, dict):
-        raise VariantError(f"{place}: a variant is an object, not {found!r}")
-    known = {name: found[name] for name in _TYPES if name in found}
-    for name in ("task_id", "text", "distance", "index"):
-        if name not in known:
-            raise VariantError(f"{place}: the variant lacks {name!r}")
-    for name, value in known.items():
-        if not isinstance(value, _TYPES[name]) or isinstance(value, bool):
-            raise VariantError(f"{place}: {name!r} cannot be {value!r}")
-    if "operations" in known:
-        known["operations"] = tuple(known["operations"])
-    return Variant(**known)
+        return msgspec.json.decode(line, type=Variant)
+    except msgspec.DecodeError as error:
+        raise VariantError(f"{place}: no variant: {error}") from None
 
 
 def folders(root: Path) -> list[Path]:

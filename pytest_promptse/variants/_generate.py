@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import cycle, islice
 from random import Random
 from typing import TYPE_CHECKING, TypedDict
+
+from msgspec.structs import replace
 
 from pytest_promptse.errors import VariantError
 from pytest_promptse.models._base import derive_seed

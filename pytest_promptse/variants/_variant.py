@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping  # noqa: TC003 - msgspec reads the annotations
-from dataclasses import dataclass, field
+
+import msgspec
 
 
 def text_hash(text: str) -> str:
@@ -12,8 +13,7 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Variant:
+class Variant(msgspec.Struct, frozen=True, kw_only=True):
     """One variant of one task.
 
     Parameters
@@ -51,13 +51,13 @@ class Variant:
     index: int
     emotion: str | None = None
     personality: str | None = None
-    context: Mapping[str, float] = field(default_factory=dict)
+    context: Mapping[str, float] = {}
     measured_distance: float = 0.0
     added_share: float = 0.0
     replaced_share: float = 0.0
     moved_share: float = 0.0
     length_ratio: float = 1.0
-    cues: Mapping[str, str] = field(default_factory=dict)
+    cues: Mapping[str, str] = {}
     operations: tuple[str, ...] = ()
     seed: int = 0
     rewriter: str = ""

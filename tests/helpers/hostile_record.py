@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from record_builders import (
     estimates,
-    prompt_fields,
+    original_record,
     run_record,
     suite_record,
     task_record,
@@ -21,7 +21,6 @@ from pytest_promptse.record._schema import (
     InvocationRecord,
     MetricRecord,
     ModelRecord,
-    PromptRecord,
     RankedRecord,
     RankingRecord,
     Record,
@@ -32,7 +31,7 @@ from pytest_promptse.record._schema import (
     UsageRecord,
 )
 from pytest_promptse.scoring._scores import Gate
-from pytest_promptse.store._run_log import SampleRecord
+from pytest_promptse.store._measured_variant import SampleRecord
 
 ATTACKS = (
     "<script>window.owned = 1</script>",
@@ -166,7 +165,7 @@ def _task(suite: str, model: str, number: int, programs: int) -> TaskRecord:
         auc_e=None if number == 0 else 1.0 - 0.1 * number,
         auc_e_null=0.98,
         excess=0.1 * number,
-        original=PromptRecord(**prompt_fields(f"Please write it. {ATTACK}", 1), samples=[right]),
+        original=original_record(f"Please write it. {ATTACK}", 1, samples=[right]),
         variants=[
             variant_record(
                 f"Argh, write it now! {ATTACK}",

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import Counter
 from functools import partial
+
+import msgspec
+from msgspec.structs import replace
 
 from pytest_promptse.config._options import OPTIONS
 from pytest_promptse.config._settings import resolve
 from pytest_promptse.models._base import Prompt
 from pytest_promptse.run._plan import plan_suite
 from pytest_promptse.run._variant_making import PlannedPrompt, VariantPrompt
-from pytest_promptse.store._run_log import SampleRecord, VariantRow
+from pytest_promptse.store._measured_variant import DrawRecord, SampleRecord, VariantRecord
+from pytest_promptse.store._run_log import VariantRow
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._variant import Variant, original
 
@@ -84,32 +88,37 @@ def plan(tasks=("inc",), *, suite_id="test_a.py::test_a", identity=None, **value
     )
 
 
+def draws(causes, *, logprob=-2.0, answers=()):
+    """Return the outcomes of samples with these causes of failure, `""` for a passed one."""
+    return [
+        DrawRecord(cause=cause or None, logprob=logprob, n_tokens=4, answer=answer)
+        for cause, answer in zip(causes, answers or range(len(causes)), strict=True)
+    ]
+
+
 def row_of(suite, planned, causes, *, logprob=-2.0, answers=()):
     """Return the run log's row of a planned variant whose samples end with `causes`."""
     variant = planned.variant
-    return VariantRow(
-        suite=suite.id,
-        model=suite.model,
-        template=suite.key.template,
-        task=planned.task.id,
-        variant=variant.id,
+    n_failed = sum(map(bool, causes))
+    measured = VariantRecord(
+        **msgspec.structs.asdict(variant),
+        id=variant.id,
         node=f"{suite.id}[{variant.id}]",
-        text=variant.text,
-        distance=variant.distance,
-        index=variant.index,
-        emotion=variant.emotion,
-        personality=variant.personality,
-        measured_distance=variant.measured_distance,
-        rewriter=variant.rewriter,
-        causes=list(causes),
-        logprobs=[logprob] * len(causes),
-        n_tokens=[4] * len(causes),
-        answers=list(answers),
+        n=len(causes),
+        pass_rate=(len(causes) - n_failed) / len(causes),
+        causes=dict(Counter(filter(None, causes))),
         details={cause: f"first {cause}" for cause in causes if cause},
         samples=[
             SampleRecord(n=causes.count(cause), cause=cause or None, detail="", text=f"key {cause}")
             for cause in dict.fromkeys(causes)
         ],
+        draws=draws(causes, logprob=logprob, answers=answers),
+    )
+    return VariantRow(
+        suite=suite.id,
+        model=suite.model,
+        template=suite.key.template,
+        variant=measured,
         texts={f"key {cause}": f"program {cause}" for cause in causes},
     )
 

@@ -19,7 +19,6 @@ from pytest_promptse.record._schema import (
     LightRecord,
     LossRecord,
     ModelRecord,
-    PromptRecord,
     Record,
     RobustnessRecord,
     SubgroupRecord,
@@ -27,9 +26,11 @@ from pytest_promptse.record._schema import (
     SuiteRecord,
     TaskRecord,
     UsageRecord,
-    VariantRecord,
 )
 from pytest_promptse.scoring._scores import Gate
+from pytest_promptse.store._measured_variant import (
+    VariantRecord,
+)
 
 EMOTIONS = {
     "excited": EmotionRecord(valence=0.8, arousal=0.8),
@@ -40,36 +41,35 @@ EMOTIONS = {
 SUITE = "test_a.py::test_a"
 
 
-def prompt_fields(prompt, pass_rate, **changed):
-    """Return the fields that the original and a variant have in common."""
-    return {
-        "prompt": prompt,
-        "n": 8,
-        "pass_rate": pass_rate,
-        "soft_exec": pass_rate,
-        "score": pass_rate,
-        "ess": 4.0,
-        "causes": {},
-        "details": {},
-        **changed,
-    }
+def original_record(prompt, pass_rate, **changed):
+    """Return a measured original."""
+    return VariantRecord(
+        **{
+            "task_id": "task",
+            "id": "original",
+            "text": prompt,
+            "distance": 0.0,
+            "index": 0,
+            "n": 8,
+            "pass_rate": pass_rate,
+            "soft_exec": pass_rate,
+            "score": pass_rate,
+            "ess": 4.0,
+            "causes": {},
+            "details": {},
+            **changed,
+        }
+    )
 
 
 def variant_record(prompt, pass_rate, *, distance, **changed):
     """Return a measured variant with the persona expert, senior, plan."""
-    return VariantRecord(
-        **{
-            **prompt_fields(prompt, pass_rate),
-            "distance": distance,
-            "measured_distance": distance,
-            "emotion": "tired",
-            "personality": "expert.senior.plan",
-            "rewriter": "rules/1",
-            "delta": None,
-            "excess": None,
-            "p_value": 0.5,
-            **changed,
-        }
+    persona = {"emotion": "tired", "personality": "expert.senior.plan", "rewriter": "rules/1"}
+    return original_record(
+        prompt,
+        pass_rate,
+        distance=distance,
+        **{**persona, "measured_distance": distance, "p_value": 0.5, **changed},
     )
 
 
@@ -174,6 +174,7 @@ def make_task(name, original, variants, *, model="m", template=None, suite=SUITE
             rate,
             id=f"d{distance}-{emotions[place % 4]}-expert.senior.plan-{number}",
             distance=distance,
+            index=number,
             measured_distance=distance + 0.01 * number,
             emotion=emotions[place % 4],
             delta=soft(rate) - soft(original),
@@ -189,7 +190,7 @@ def make_task(name, original, variants, *, model="m", template=None, suite=SUITE
         suite=suite,
         model=model,
         template=template,
-        original=PromptRecord(**prompt_fields(prompt, original, **measured(original))),
+        original=original_record(prompt, original, **measured(original)),
         variants=made,
     )
 
@@ -403,7 +404,7 @@ def record():
         auc_e=0.8,
         auc_e_null=0.98,
         excess=0.18,
-        original=PromptRecord(**prompt_fields("Please add x.", 1.0)),
+        original=original_record("Please add x.", 1.0),
         variants=[
             sample_variant("a", -0.1, wrong_answer=1),
             sample_variant("b", -0.9, timeout=7),

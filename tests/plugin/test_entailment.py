@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from dataclasses import replace
 
 import pytest
 from faulty_server import FaultyServer
+from msgspec.structs import replace
 
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._distance import compare

@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 from msgspec.structs import replace
-from record_builders import prompt_fields, run_record, suite_record, task_record, variant_record
+from record_builders import original_record, run_record, suite_record, task_record, variant_record
 
 from pytest_promptse.config._metrics import compared_metrics
 from pytest_promptse.config._option_types import Margin
@@ -11,15 +11,13 @@ from pytest_promptse.record._comparison import compare_records
 from pytest_promptse.record._outcomes import comparison_outcome
 from pytest_promptse.record._schema import (
     ModelRecord,
-    PromptRecord,
     Record,
     RoundsRecord,
     SuiteRecord,
     TaskRecord,
-    VariantRecord,
 )
 from pytest_promptse.reports.terminal._comparison import render_comparisons
-from pytest_promptse.store._run_log import SampleRecord
+from pytest_promptse.store._measured_variant import SampleRecord, VariantRecord
 
 SUITE = "test_slug.py::test_slugify"
 SETTINGS = {"temperature": 0.2, "samples": 8, "seed": 0, "inconclusive": "pass"}
@@ -47,7 +45,7 @@ def task(name: str, rate: float, **other) -> TaskRecord:
         "auc_e": rate,
         "auc_e_null": 1.0,
         "excess": 1.0 - rate,
-        "original": PromptRecord(**prompt_fields(f"Slugify {name}.", 1.0, ess=8.0)),
+        "original": original_record(f"Slugify {name}.", 1.0, ess=8.0),
         "variants": [variant(rate, distance) for distance in (0.1, 0.2, 0.3)],
     }
     return task_record(name, **(given | other))
@@ -324,7 +322,7 @@ def test_edited_prompts_are_named_and_their_variants_paired_by_place():
     edited = task(
         "a",
         0.5,
-        original=PromptRecord(**prompt_fields("Slugify, do.", 1.0)),
+        original=original_record("Slugify, do.", 1.0),
         variants=[variant(0.5, d, id=f"d{d:g}-calm-x-0") for d in (0.1, 0.2, 0.3)],
     )
     here = run(0.5, tasks=[edited, *(task(name, 0.5) for name in "bcd")])

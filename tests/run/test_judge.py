@@ -360,14 +360,14 @@ def row_of(drawn):
 def test_answers_are_equal_exactly_where_the_texts_are(drawn):
     texts = [text for _, text in drawn]
     row = row_of(drawn)
-    assert row.answers == [texts.index(text) for text in texts]
+    assert [draw.answer for draw in row.variant.draws] == [texts.index(text) for text in texts]
 
 
 @given(SAMPLES)
 def test_the_kept_outcomes_are_the_most_frequent_and_show_every_cause(drawn):
     row = row_of(drawn)
-    kept = [(outcome.cause or "", row.texts[outcome.text]) for outcome in row.samples]
-    numbers = [outcome.n for outcome in row.samples]
+    kept = [(outcome.cause or "", row.texts[outcome.text]) for outcome in row.variant.samples]
+    numbers = [outcome.n for outcome in row.variant.samples]
     assert {cause for cause, _ in kept} == {cause for cause, _ in drawn}
     assert len(kept) == min(len(set(drawn)), 8)
     assert numbers == [drawn.count(outcome) for outcome in kept]
@@ -378,12 +378,18 @@ def test_the_kept_outcomes_are_the_most_frequent_and_show_every_cause(drawn):
 def test_the_row_keeps_each_cause_and_the_first_example_of_it(drawn):
     row = row_of(drawn)
     causes = [cause for cause, _ in drawn]
-    assert row.causes == causes
-    assert row.details == {cause: f"{cause} {causes.index(cause)}" for cause in set(causes) - {""}}
+    assert [draw.cause or "" for draw in row.variant.draws] == causes
+    assert row.variant.causes == {cause: causes.count(cause) for cause in set(causes) - {""}}
+    assert (row.variant.n, row.variant.passes) == (len(causes), causes.count(""))
+    assert row.variant.pass_rate == causes.count("") / len(causes)
+    assert row.variant.details == {
+        cause: f"{cause} {causes.index(cause)}" for cause in set(causes) - {""}
+    }
 
 
 def test_the_row_names_the_variant():
     planned = SUITE.variants[-1]
     row = row_of([("", "a")])
-    assert (row.key, row.task, row.variant) == (SUITE.key, "inc", planned.variant.id)
-    assert (row.distance, row.text) == (planned.variant.distance, planned.variant.text)
+    assert (row.key, row.variant.id) == (SUITE.key, planned.variant.id)
+    for name in planned.variant.__struct_fields__:
+        assert getattr(row.variant, name) == getattr(planned.variant, name)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
-from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from pytest_promptse.config._options import OPTIONS
 from pytest_promptse.config._settings import resolve
@@ -177,7 +177,7 @@ def test_a_prompt_waits_for_the_texts_of_task_and_template(tmp_path, perturb, te
         pending = each.pending
         assert len(pending.rewrites) == texts
         written = [
-            replace(rewrite.variant, text=f"Phew! {rewrite.request.task.prompt}")
+            structs.replace(rewrite.variant, text=f"Phew! {rewrite.request.task.prompt}")
             for rewrite in pending.rewrites
         ]
         made = pending.finish(written)
@@ -211,7 +211,9 @@ def test_a_control_waits_for_the_texts_that_it_is_to_match(tmp_path, perturb, te
         assert control.pending.rewrites == variant.pending.rewrites
         assert len(control.pending.rewrites) == texts
         written = [
-            replace(rewrite.variant, text=f"What a long day it was! {rewrite.request.task.prompt}")
+            structs.replace(
+                rewrite.variant, text=f"What a long day it was! {rewrite.request.task.prompt}"
+            )
             for rewrite in control.pending.rewrites
         ]
         made = control.pending.finish(written)

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from pytest_promptse.run._gates import Scores
-from pytest_promptse.store._run_log import OutcomeRow, RunLog, SampleRecord, SuiteRow, VariantRow
+from pytest_promptse.store._measured_variant import DrawRecord, SampleRecord, VariantRecord
+from pytest_promptse.store._run_log import OutcomeRow, RunLog, SuiteRow, VariantRow
 from pytest_promptse.store._store import Store
 
 SUITE = SuiteRow(
@@ -30,30 +33,25 @@ def run_log(tmp_path):
 
 
 def row(task: str, distance: float, index: int, *causes: str, **changed) -> VariantRow:
-    return VariantRow(
-        **{
-            "suite": SUITE.id,
-            "model": "m",
-            "template": None,
-            "task": task,
-            "variant": "original" if not distance else f"d{distance}-tired-{index}",
-            "node": None,
-            "text": "Add up, would you.",
-            "distance": distance,
-            "index": index,
-            "emotion": "tired" if distance else None,
-            "personality": None,
-            "measured_distance": distance,
-            "rewriter": "rules/1",
-            "causes": list(causes),
-            "logprobs": [None] * len(causes),
-            "n_tokens": [None] * len(causes),
-            "details": {},
-            "samples": [SampleRecord(n=len(causes), cause=None, detail="", text="sums")],
-            "texts": {"sums": "def sums(): ..."},
-            **changed,
-        }
+    variant = VariantRecord(
+        task_id=task,
+        id="original" if not distance else f"d{distance}-tired-{index}",
+        text="Add up, would you.",
+        distance=distance,
+        index=index,
+        emotion="tired" if distance else None,
+        n=len(causes),
+        pass_rate=causes.count("") / len(causes),
+        causes=Counter(filter(None, causes)),
+        details={},
+        samples=[SampleRecord(n=len(causes), cause=None, detail="", text="sums")],
+        draws=[
+            DrawRecord(cause=cause or None, logprob=None, n_tokens=None, answer=place)
+            for place, cause in enumerate(causes)
+        ],
     )
+    key = {"suite": SUITE.id, "model": "m", "template": None, **changed}
+    return VariantRow(variant=variant, texts={"sums": "def sums(): ..."}, **key)
 
 
 def test_what_was_measured_is_read_as_it_was_planned_whatever_came_first(run_log):
@@ -69,7 +67,7 @@ def test_what_was_measured_is_read_as_it_was_planned_whatever_came_first(run_log
     ):
         run_log.add(written)
     found = [
-        [(own.task, own.distance, own.index) for own in rows]
+        [(row.variant.task_id, row.variant.distance, row.variant.index) for row in rows]
         for rows in run_log.measured(SUITE, VariantRow)
     ]
     assert found == [
@@ -86,8 +84,8 @@ def test_an_outcome_is_a_row_without_its_texts(run_log):
     [[outcome]] = run_log.measured(SUITE, OutcomeRow)
     assert whole == written
     assert outcome == run_log.variant(SUITE.key, "sum", "d0.3-tired-0", OutcomeRow)
-    assert (outcome.n, outcome.passes) == (2, 1)
-    assert not hasattr(outcome, "samples")
+    assert (outcome.variant.n, outcome.variant.passes) == (2, 1)
+    assert not hasattr(outcome.variant, "samples")
     assert run_log.variant(SUITE.key, "sum", "original", OutcomeRow) is None
 
 

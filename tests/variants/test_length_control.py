@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 import variant_prompts
+from msgspec.structs import replace
 
 from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks._task import Task

@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pytest_promptse.record._schema import (
-        PromptRecord,
         Record,
         TaskRecord,
+    )
+    from pytest_promptse.store._measured_variant import (
+        SampleRecord,
         VariantRecord,
     )
-    from pytest_promptse.store._run_log import SampleRecord
 
 LIMIT_BYTES = 4_500_000
 """Limit of the embedded data, for pages of up to 6 MB with tables and figures."""
@@ -83,18 +84,18 @@ def _compressed(tasks: Iterable[TaskRecord], differences: Iterable[bytes], level
 
 def _differences(task: TaskRecord) -> list[list[list[Any]]]:
     """Return the word diff of each variant to the original, or its text if there is no original."""
-    before = task.original.prompt if task.original else None
+    before = task.original.text if task.original else None
     found = [[[_KINDS["same"], before]]] if before is not None else []
     for variant in task.variants:
         if before is None:
-            found.append([[_KINDS["same"], variant.prompt]])
+            found.append([[_KINDS["same"], variant.text]])
             continue
-        found.append([[_KINDS[kind], text] for kind, text in word_diff(before, variant.prompt)])
+        found.append([[_KINDS[kind], text] for kind, text in word_diff(before, variant.text)])
     return found
 
 
 def _task_data(task: TaskRecord, differences: list[list[list[Any]]], level: int) -> dict[str, Any]:
-    variants: list[PromptRecord] = [task.original] if task.original else []
+    variants: list[VariantRecord] = [task.original] if task.original else []
     variants += task.variants
     shown = [_thinned(variant.samples, level) for variant in variants]
     used = {sample.text for samples in shown for sample in samples}
@@ -120,20 +121,23 @@ def _thinned(samples: Sequence[SampleRecord], level: int) -> Sequence[SampleReco
     return (samples, failed, failed[:1], ())[level]
 
 
-def _variant_data(variant: PromptRecord | VariantRecord) -> dict[str, Any]:
-    shown: dict[str, Any] = {
+def _variant_data(variant: VariantRecord) -> dict[str, Any]:
+    return {
+        "id": variant.id,
+        "distance": variant.distance,
+        "emotion": variant.emotion,
+        "personality": variant.personality,
+        "rewriter": variant.rewriter,
         "n": variant.n,
         "rate": variant.pass_rate,
         "score": variant.score,
         "ess": variant.ess,
         "causes": variant.causes,
         "details": variant.details,
+        "excess": variant.excess,
+        "measured": variant.measured_distance,
+        "added": variant.added_share,
+        "length": variant.length_ratio,
+        "cues": variant.cues,
+        "p": variant.p_adjusted,
     }
-    for name in ("id", "distance", "emotion", "personality", "rewriter", "excess"):
-        shown[name] = getattr(variant, name, None)
-    shown["measured"] = getattr(variant, "measured_distance", None)
-    shown["added"] = getattr(variant, "added_share", None)
-    shown["length"] = getattr(variant, "length_ratio", None)
-    shown["cues"] = getattr(variant, "cues", {})
-    shown["p"] = getattr(variant, "p_adjusted", None)
-    return shown

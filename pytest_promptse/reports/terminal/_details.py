@@ -13,15 +13,20 @@ from pytest_promptse.reports.terminal._harmful import command, difference
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pytest_promptse.record._schema import InvocationRecord, PromptRecord
-    from pytest_promptse.store._run_log import SampleRecord
+    from pytest_promptse.record._schema import (
+        InvocationRecord,
+    )
+    from pytest_promptse.store._measured_variant import (
+        SampleRecord,
+        VariantRecord,
+    )
 
 _INDENT = "  "
 
 
 def render_variant(
     original: str | None,
-    variant: PromptRecord,
+    variant: VariantRecord,
     *,
     texts: Mapping[str, str],
     invocation: InvocationRecord | None,
@@ -63,9 +68,9 @@ def render_variant(
     return printed(out)
 
 
-def _prompt(original: str | None, variant: PromptRecord) -> Iterator[Text]:
-    prompt = escape_controls(variant.prompt)
-    if original is None or original == variant.prompt:
+def _prompt(original: str | None, variant: VariantRecord) -> Iterator[Text]:
+    prompt = escape_controls(variant.text)
+    if original is None or original == variant.text:
         yield Text("prompt", "bold")
         yield Text(prompt)
     else:

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from pytest_promptse.record._queries import Losses
-    from pytest_promptse.record._schema import InvocationRecord, VariantRecord
+    from pytest_promptse.record._schema import (
+        InvocationRecord,
+    )
+    from pytest_promptse.store._measured_variant import (
+        VariantRecord,
+    )
 
 SHOWN = 3
 _CONTEXT_WORDS = 4
@@ -73,7 +78,7 @@ def harmful(
         yield head.append(fall, "red").append(chance, "dim")
         if brief:
             continue
-        changed = difference(original.prompt, variant.prompt)
+        changed = difference(original.text, variant.text)
         for line in _wrapped(changed, console=console, whole=whole):
             yield Text(_INDENT).append_text(line)
         if failure and not common:

@@ -18,7 +18,13 @@ from pytest_promptse.reports._formatting import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pytest_promptse.record._schema import Calibrations, PromptRecord, TaskRecord
+    from pytest_promptse.record._schema import (
+        Calibrations,
+        TaskRecord,
+    )
+    from pytest_promptse.store._measured_variant import (
+        VariantRecord,
+    )
 
 _MOST_NAME = 60
 _WIDTHS = (6, 7, 8)
@@ -65,7 +71,7 @@ def calibration(groups: Calibrations) -> Iterator[Text]:
 
 def _row(
     name: str,
-    variant: PromptRecord,
+    variant: VariantRecord,
     delta: float | None,
     p_adjusted: float | None,
     *,

@@ -70,9 +70,11 @@ function sample([n, cause, detail, key], task, total) {
 function opened(variant, task) {
   const parts = [difference(variant.difference)];
   const facts = [];
-  if (variant.measured !== null) facts.push(`measured distance ${figure(variant.measured, 3)}`);
-  if (variant.added !== null) facts.push(`${figure(100 * variant.added, 0)} % of its words added`);
-  if (variant.length !== null) facts.push(`${figure(variant.length, 2)} times as long`);
+  if (variant.distance > 0) {
+    facts.push(`measured distance ${figure(variant.measured, 3)}`);
+    facts.push(`${figure(100 * variant.added, 0)} % of its words added`);
+    facts.push(`${figure(variant.length, 2)} times as long`);
+  }
   if (variant.score !== null) facts.push(`score ${figure(variant.score, 3)}`);
   if (variant.excess !== null) facts.push(`excess ${signed(variant.excess)}`);
   if (variant.p !== null) facts.push(`p ${figure(variant.p, 3)}`);
@@ -100,21 +102,21 @@ function opened(variant, task) {
 // Change of the pass rate from the original prompt, if that was measured.
 function change(variant, task) {
   const [original] = task.variants;
-  return original.id === null && variant !== original ? variant.rate - original.rate : null;
+  return original.distance === 0 && variant !== original ? variant.rate - original.rate : null;
 }
 
 function row(variant, number, task) {
-  const what = variant.id === null ? "Original prompt"
+  const what = variant.distance === 0 ? "Original prompt"
     : [variant.emotion, variant.personality?.replaceAll(".", " · ")].filter(Boolean).join(", ")
       || variant.id;
   const changed = change(variant, task);
   const passed = Math.round(variant.rate * variant.n);
   const summary = make("summary", {},
-    make("span", { className: "n distance" }, variant.distance === null ? "" : String(variant.distance)),
+    make("span", { className: "n distance" }, variant.distance === 0 ? "" : String(variant.distance)),
     make("span", { className: "name" }, what),
     make("span", { className: "n" }, `${passed}/${variant.n}`),
     make("span", { className: changed < 0 ? "n loss" : "n" },
-      variant.id === null ? "" : signed(changed)));
+      variant.distance === 0 ? "" : signed(changed)));
   const details = make("details", { id: `variant-${number}` }, summary);
   details.addEventListener("toggle", () => {
     if (details.open && details.childElementCount === 1) details.append(...opened(variant, task));
