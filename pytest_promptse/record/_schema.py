@@ -675,7 +675,8 @@ def decode(text: bytes, *, where: str) -> Record:
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of a record."""
-    schema: dict[str, Any] = msgspec.json.schema(Record)
+    # Through JSON, since the default of a field may be a tuple.
+    schema = msgspec.json.decode(msgspec.json.encode(msgspec.json.schema(Record)))
     for definition in schema["$defs"].values():
         # The descriptions are docstrings. Python removes their indentation from version 3.13 on.
         if "description" in definition:

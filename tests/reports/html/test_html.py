@@ -80,7 +80,7 @@ def test_every_variant_is_in_the_page_with_its_difference_and_samples(page):
     [*tasks] = unpack(page)
     assert len(tasks) == 16
     original, first, _ = tasks[1]["variants"]
-    assert original["id"] is None
+    assert (original["id"], original["distance"]) == ("original", 0)
     assert first["difference"][:2] == [[1, "Please"], [2, "Argh,"]]
     assert [sample[:2] for sample in first["samples"]] == [[6, None], [1, "wrong_answer"]]
     assert ATTACKS[0] in first["samples"][1][2]
