@@ -42,8 +42,9 @@ if TYPE_CHECKING:
 
     from pytest_promptse.config._settings import Settings
     from pytest_promptse.plugin._targets import ItemTarget
+    from pytest_promptse.run._measuring import PassCount
     from pytest_promptse.run._plan import Suite
-    from pytest_promptse.run._run import PassCount, PromptseRun
+    from pytest_promptse.run._run import PromptseRun
     from pytest_promptse.runtimes._runtime import Door
     from pytest_promptse.sandbox._candidate import Candidate
     from pytest_promptse.scoring._scores import Gate
@@ -150,12 +151,12 @@ def _run(item: pytest.Item, run: PromptseRun, target: ItemTarget, check: Check) 
             del item.stash[key]
     try:
         if isinstance(target.subject, PlannedGate) and run.settings.shard is not None:
-            run.measure_share(target.suite, target.subject, check, node_of=node_of)
+            run.measuring.measure_share(target.suite, target.subject, check, node_of=node_of)
             pytest.skip(f"open in shard {run.settings.shard}; promptse merge decides it")
         elif isinstance(target.subject, PlannedGate):
-            gate = run.decide(target.suite, target.subject, check, node_of=node_of)
+            gate = run.measuring.decide(target.suite, target.subject, check, node_of=node_of)
         elif isinstance(target.subject, PlannedComparison):
-            run.measure_for(target.suite, target.subject, check, node_of=node_of)
+            run.measuring.measure_for(target.suite, target.subject, check, node_of=node_of)
             result = _compare(item, run, target.suite)
             item.stash[RESULT_WORD] = f"PASSED ({result.word})"
             end_item(result.outcome)
@@ -186,11 +187,11 @@ def _measure(
     check: Check,
 ) -> None:
     node_of = partial(node_id_of, item, target)
-    end = run.end_before(target.suite, planned, check, node_of=node_of)
+    end = run.measuring.end_before(target.suite, planned, check, node_of=node_of)
     if end is not None:
         reason = f"not needed: decided after {end.completions} of {end.most} completions"
         raise pytest.skip.Exception(reason, _use_item_location=True)
-    count = run.measure(target.suite, planned, check, node_of=node_of)
+    count = run.measuring.measure(target.suite, planned, check, node_of=node_of)
     rate = count.passes / count.n
     item.user_properties.append(("promptse_pass_rate", rate))
     # The minimum pass rate does not apply to control variants.
@@ -232,7 +233,7 @@ def _details(
 
     own = (one for one in target.suite.variants if one.task is planned.task)
     original = next(one for one in own if one.outline.distance == 0.0)
-    measured = run.measured_prompt(target.suite, planned)
+    measured = run.measuring.measured_prompt(target.suite, planned)
     writer = item.config.get_terminal_writer()
     return render_variant(
         original.variant.text,
@@ -256,7 +257,7 @@ def _compare(item: pytest.Item, run: PromptseRun, suite: Suite) -> ComparisonRes
     result = compare_suite(item.config, run, suite)
     margins = {margin.metric for margin in run.settings.compare_fail}
     if not result.has_worsened and margins - {"pass_at_1"}:
-        reason = run.why_nothing_is_solved(suite)
+        reason = run.measuring.why_nothing_is_solved(suite)
         if reason is not None:
             raise NotScoredError(reason)
     return result

@@ -1,102 +1,65 @@
-"""One test run: sample the planned variants, judge and log them, and decide the gates."""
+"""One test run: its parts, its plan, the start of its sampling, its record and its end."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections import defaultdict
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from random import Random
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import (
-    ModelError,
     NotScoredError,
     SandboxError,
     TaskError,
     VariantError,
 )
-from pytest_promptse.run._judge import CompletionJudge, variant_row
-from pytest_promptse.run._model_variants import ModelVariants, no_room
+from pytest_promptse.run._judge import CompletionJudge
+from pytest_promptse.run._measuring import Measuring
 from pytest_promptse.run._plan import plan_suite
-from pytest_promptse.run._rounds import Rounds
+from pytest_promptse.run._texts import TextRequests
 from pytest_promptse.run._variant_making import VariantMaker
 from pytest_promptse.runtimes._runtime import runtime_of
 from pytest_promptse.runtimes._toolchains import NODE_PACKAGE
 from pytest_promptse.sampling._budget import Budget
 from pytest_promptse.sampling._cost_estimate import estimate_cost
-from pytest_promptse.sampling._job import Job
 from pytest_promptse.sampling._retry import RetryPolicy
 from pytest_promptse.sampling._sampler import Sampler
 from pytest_promptse.sandbox._checker import open_descriptors
 from pytest_promptse.sandbox._isolation import open_sandbox
-from pytest_promptse.scoring._sequential import may_stop
 from pytest_promptse.store._run_log import (
     CachedRow,
     ErrorRow,
-    GateRow,
-    LookRow,
-    OutcomeRow,
     RunLog,
     SuiteKey,
     SuiteRow,
-    VariantRow,
 )
 from pytest_promptse.store._store import Store
 from pytest_promptse.tasks._template import load_templates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
     from pytest_promptse.config._settings import Settings
     from pytest_promptse.models._base import Backend, Completion
     from pytest_promptse.record._schema import InvocationRecord, Record
     from pytest_promptse.run._gates import Scores
-    from pytest_promptse.run._judge import Check
-    from pytest_promptse.run._plan import PlannedComparison, PlannedVariant, Suite
+    from pytest_promptse.run._measuring import ShowProgress
+    from pytest_promptse.run._plan import PlannedVariant, Suite
     from pytest_promptse.run._shards import ShardPlan
     from pytest_promptse.runtimes._runtime import Door, Runtime
+    from pytest_promptse.sampling._job import Job
     from pytest_promptse.sandbox._pool import SandboxPool
-    from pytest_promptse.scoring._scores import Gate
-    from pytest_promptse.store._run_log import PlannedGate, Progress
     from pytest_promptse.tasks._task import Task
     from pytest_promptse.tasks._template import Template
     from pytest_promptse.variants._generate import Rewriter
     from pytest_promptse.variants._library import Library
-    from pytest_promptse.variants._variant import Variant
 
 
 _DAY_SECONDS = 24 * 3600.0
-
-
-class PassCount(NamedTuple):
-    """Number of the ``n`` samples of a variant that pass."""
-
-    passes: int
-    n: int
-
-
-class _Waiting(NamedTuple):
-    """A variant whose texts were requested, with these requests."""
-
-    suite: Suite
-    planned: PlannedVariant
-    jobs: list[Job]
-
-
-_CHECK_SECONDS = 0.2
-"""Seconds between two checks for texts that have arrived."""
-_CHECK_SHARE = 9.0
-"""Pause after a check, as a multiple of the duration of the check."""
-
-ShowProgress: TypeAlias = (
-    "Callable[[Callable[[], Progress]], AbstractContextManager[Callable[[], object]]]"
-)
-NodeOf: TypeAlias = "Callable[[PlannedVariant], str | None]"
 
 
 class PromptseRun:
@@ -142,18 +105,14 @@ class PromptseRun:
         )
         # Those of the planned tasks, by the key of a verdict.
         self._runtimes: dict[str, Runtime] = {}
-        self._model_variants = ModelVariants(lambda: self.store)
-        self._waiting: dict[str, _Waiting] = {}
-        self._checked = 0.0
+        self._texts = TextRequests(
+            store=lambda: self.store, run_log=lambda: self.run_log, sampler=lambda: self.sampler
+        )
         self._backends: dict[str, Backend] = {}
         self._templates: dict[tuple[str, ...], tuple[Template, ...]] = {}
-        # Variants that this process measured. The run log has those of all processes.
-        self._measured: dict[SuiteKey, dict[tuple[str, str], PassCount]] = defaultdict(dict)
-        self._suites_with_gates: Collection[SuiteKey] = ()
-        self._selected_controls: dict[SuiteKey, list[PlannedVariant]] = defaultdict(list)
-        self._shard_tasks: Mapping[str, Collection[str]] = {}
         self._show_progress = show_progress
         self._sampler: Sampler | None = None
+        self._measuring: Measuring | None = None
         # Opened before sampling began or by fixtures, as far as known.
         self.needed_descriptors: set[int] = set()
         self.started = datetime.now(UTC)
@@ -194,16 +153,6 @@ class PromptseRun:
         return sandbox
 
     @cached_property
-    def _judge(self) -> CompletionJudge:
-        return CompletionJudge(self.store, lambda: self.sandbox)
-
-    @cached_property
-    def _rounds(self) -> Rounds:
-        return Rounds(
-            self.run_log, request=self._request_round, count_stored=self.sampler.count_stored
-        )
-
-    @cached_property
     def _since(self) -> float:
         """The time before which completions are too old for this run, in seconds since 1970."""
         settings = self.settings
@@ -226,6 +175,19 @@ class PromptseRun:
         if self._sampler is None:
             raise RuntimeError("the run has not been started")
         return self._sampler
+
+    @property
+    def measuring(self) -> Measuring:
+        """The part that measures variants and decides gates.
+
+        Raises
+        ------
+        RuntimeError
+            If the run was not started.
+        """
+        if self._measuring is None:
+            raise RuntimeError("the run has not been started")
+        return self._measuring
 
     def backend(self, spec: str) -> Backend:
         """Return the backend of a ``BACKEND:NAME``; it is created once and not started here."""
@@ -350,13 +312,7 @@ class PromptseRun:
         """
         planned_jobs: list[Job] = []
         for suite, planned in selected:
-            own = self._next_jobs(suite, planned)
-            planned_jobs += own
-            if planned.job.key in self._waiting:
-                planned_jobs.append(planned.job)
-            if planned.pending is not None:
-                for pending in planned.pending.rewrites:
-                    planned_jobs += self._model_variants.expected_jobs(pending)
+            planned_jobs += self._texts.expected_jobs(suite, planned)
         planned_jobs += self.with_age_limit(jobs)
         estimates = estimate_cost(planned_jobs, self.store, price=self.settings.price)
         bounded = {suite.model for suite, _ in selected if suite.in_rounds}
@@ -399,19 +355,17 @@ class PromptseRun:
         SettingsError
             If a model cannot be sampled with these settings.
         """
-        if shard is None:
-            self._suites_with_gates = frozenset(suites_with_gates)
-        else:
-            self._shard_tasks = shard.own_tasks
+        if shard is not None:
             self.run_log.add(shard.row)
+            suites_with_gates = ()
         planned_all = tuple(selected)
-        for suite, planned in planned_all:
-            if planned.control:
-                self._selected_controls[suite.key].append(planned)
+        self._texts.select(planned_all)
         selected = [
             (suite, planned)
             for suite, planned in selected
-            if not self._stops_early(suite) or suite.round_of(planned) == 0
+            if not suite.in_rounds
+            or suite.key not in suites_with_gates
+            or suite.round_of(planned) == 0
         ]
         if selected:
             self.sandbox  # noqa: B018 - opened before any request, since it may not be available
@@ -423,7 +377,7 @@ class PromptseRun:
         self._sampler = Sampler(
             self.store,
             [
-                *(job for pair in selected for job in self._next_jobs(*pair)),
+                *(job for pair in selected for job in self._texts.next_jobs(*pair)),
                 *self.with_age_limit(jobs),
             ],
             {
@@ -441,148 +395,23 @@ class PromptseRun:
             replay_only=self.settings.replay_only,
             retry_policy=RetryPolicy(attempts=self.settings.retries + 1),
         )
+        self._measuring = Measuring(
+            store=self.store,
+            run_log=self.run_log,
+            sampler=self._sampler,
+            judge=CompletionJudge(self.store, lambda: self.sandbox),
+            texts=self._texts,
+            scores=lambda: self.scores,
+            suites_with_gates=frozenset(suites_with_gates),
+            shard_tasks=shard.own_tasks if shard is not None else {},
+            show_progress=self._show_progress,
+        )
         self.needed_descriptors |= open_descriptors()
         self._sampler.start()
         cached = self._sampler.progress().cached
         self.run_log.add(
             CachedRow(process=os.getpid(), cached=cached, oldest=oldest, batch_cost=batch_cost)
         )
-
-    def measure(
-        self, suite: Suite, planned: PlannedVariant, check: Check, *, node_of: NodeOf
-    ) -> PassCount:
-        """Sample and judge a variant, unless this process has done so.
-
-        Parameters
-        ----------
-        suite, planned
-            The variant and its suite.
-        check
-            The check of the suite.
-        node_of
-            Returns the node id of the item that measures a variant, for reports.
-
-        Raises
-        ------
-        NotScoredError
-            If a completion is missing or the sandbox fails.
-        """
-        measured = self._measured[suite.key]
-        if planned.key not in measured:
-            with self._show_progress(self.sampler.progress) as show:
-                tick = partial(self._tick, show)
-                planned = self._with_text(planned, tick)
-                self.sampler.wait(planned.job, tick=tick)
-            job = planned.job
-            completions = self.store.completions(job.key, job.n, since=job.since)
-            judged = self._judge.judge(
-                planned, completions, self.sampler.capabilities(suite.model), check
-            )
-            row = variant_row(
-                suite,
-                planned,
-                judged,
-                tokens=self.store.tokens(planned.job.key, programs=planned.programs),
-                node=node_of(planned),
-            )
-            self.run_log.add(row)
-            measured[planned.key] = PassCount(row.variant.passes, row.variant.n)
-        return measured[planned.key]
-
-    def measured_prompt(self, suite: Suite, planned: PlannedVariant) -> VariantRow:
-        """Return a variant that was measured, with the texts that its samples refer to.
-
-        Raises
-        ------
-        NotScoredError
-            If the run log does not contain it.
-        """
-        row = self.run_log.variant(suite.key, *planned.key, VariantRow)
-        if row is None:
-            raise NotScoredError(f"{'-'.join(planned.key)} was not measured in this run")
-        return row
-
-    def end_before(
-        self, suite: Suite, planned: PlannedVariant, check: Check, *, node_of: NodeOf
-    ) -> LookRow | None:
-        """Return the look that ended the suite before this variant was sampled, or None.
-
-        Measures what the earlier looks need. The parameters are those of `measure`.
-
-        Raises
-        ------
-        NotScoredError
-            As `measure`.
-        """
-        if not self._stops_early(suite):
-            return None
-        decided = partial(self._all_decided, suite, check, node_of)
-        return self._rounds.end_before(suite, suite.round_of(planned), decided=decided)
-
-    def decide(self, suite: Suite, gate: PlannedGate, check: Check, *, node_of: NodeOf) -> Gate:
-        """Measure the variants of a gate that no process has measured, and decide the gate.
-
-        The parameters are those of `measure`.
-
-        Raises
-        ------
-        NotScoredError
-            As `measure`, and if the gate has a threshold but no original is solved.
-        """
-        self._measure_missing(suite, self._needed(suite, gate, check, node_of), check, node_of)
-        decided = self.scores.decide_measured(suite.row, gate)
-        self.run_log.add(
-            GateRow(
-                place=gate.place,
-                suite=suite.id,
-                model=suite.model,
-                template=suite.key.template,
-                gate=decided,
-            )
-        )
-        return decided
-
-    def measure_for(
-        self, suite: Suite, comparison: PlannedComparison, check: Check, *, node_of: NodeOf
-    ) -> None:
-        """Measure the variants of a comparison that no process has measured.
-
-        The parameters are those of `measure`.
-
-        Raises
-        ------
-        NotScoredError
-            As `measure`.
-        """
-        needed = self._needed(suite, comparison, check, node_of)
-        self._measure_missing(suite, needed, check, node_of)
-
-    def why_nothing_is_solved(self, suite: Suite) -> str | None:
-        """Return why no sample of an original of a measured suite passes, or None if one does.
-
-        Raises
-        ------
-        NotScoredError
-            If no original was measured.
-        """
-        gate = next(gate for gate in suite.gates if gate.task is None)
-        return self.scores.why_nothing_is_solved(suite.row, gate)
-
-    def measure_share(
-        self, suite: Suite, gate: PlannedGate, check: Check, *, node_of: NodeOf
-    ) -> None:
-        """Measure the variants of a gate in the tasks of this shard. The gate stays open.
-
-        The parameters are those of `measure`.
-
-        Raises
-        ------
-        NotScoredError
-            As `measure`.
-        """
-        tasks = self._shard_tasks[suite.id]
-        needed = [planned for planned in suite.needed_by(gate) if planned.task.id in tasks]
-        self._measure_missing(suite, needed, check, node_of)
 
     def wait(self, jobs: Sequence[Job]) -> dict[str, Completion]:
         """Wait for `jobs` and return the completion of each by the job's key.
@@ -673,159 +502,3 @@ class PromptseRun:
     @property
     def _leader_lock(self) -> Path:
         return self.store.folder / f"run-{self.id}.lock"
-
-    def _needed(
-        self,
-        suite: Suite,
-        subject: PlannedGate | PlannedComparison,
-        check: Check,
-        node_of: NodeOf,
-    ) -> Sequence[PlannedVariant]:
-        if not self._stops_early(suite):
-            return suite.needed_by(subject)
-        decided = partial(self._all_decided, suite, check, node_of)
-        return suite.sampled_by(self._rounds.end(suite, decided=decided).look)
-
-    # -- texts that a model writes ----------------------------------------------------------------
-
-    def _next_jobs(self, suite: Suite, planned: PlannedVariant) -> list[Job]:
-        """Return the next requests for a variant: for its texts, or then for its samples.
-
-        The list is empty if the rewriter's model failed; the item of the variant reports that
-        error.
-        """
-        if planned.pending is None:
-            return [planned.job]
-        try:
-            steps = [self._model_variants.next_step(r) for r in planned.pending.rewrites]
-        except ModelError:
-            # The item that measures the variant reports the error.
-            self._waiting.pop(planned.job.key, None)
-            return []
-        jobs = [step for step in steps if isinstance(step, Job)]
-        if jobs:
-            self._waiting[planned.job.key] = _Waiting(suite, planned, jobs)
-            return jobs
-        self._waiting.pop(planned.job.key, None)
-        return [self._with_written(planned, steps).job]
-
-    def _request(self, suite: Suite, variants: Sequence[PlannedVariant]) -> None:
-        jobs = [job for planned in variants for job in self._next_jobs(suite, planned)]
-        self.sampler.request(jobs)
-
-    def _request_round(self, suite: Suite, variants: Sequence[PlannedVariant]) -> None:
-        """Request the variants of the next round, and the selected controls beside them.
-
-        A control variant belongs to the round of its variant.
-        """
-        rounds = {suite.round_of(planned) for planned in variants}
-        controls = self._selected_controls.get(suite.key, ())
-        beside = [planned for planned in controls if suite.round_of(planned) in rounds]
-        self._request(suite, [*variants, *beside])
-
-    def _tick(self, show: Callable[[], object]) -> None:
-        """Show the progress and, at intervals, process the texts that have arrived.
-
-        `show` is called each time.
-        """
-        show()
-        began = time.monotonic()
-        if not self._waiting or began < self._checked + _CHECK_SECONDS:
-            return
-        keys = {job.key: 1 for waiting in self._waiting.values() for job in waiting.jobs}
-        missing = self.store.missing(keys)
-        for waiting in list(self._waiting.values()):
-            if not any(missing[job.key] for job in waiting.jobs):
-                self._request(waiting.suite, [waiting.planned])
-        # Checking many variants takes long, so a pause follows that leaves time for other work.
-        now = time.monotonic()
-        self._checked = now + _CHECK_SHARE * (now - began)
-
-    def _with_text(self, planned: PlannedVariant, tick: Callable[[], object]) -> PlannedVariant:
-        """Wait for the texts of a variant and return the variant with its texts.
-
-        `tick` is called while it waits.
-
-        Raises
-        ------
-        NotScoredError
-            If a text is missing or every text was rejected.
-        """
-        if planned.pending is None:
-            return planned
-        written = []
-        for rewrite in planned.pending.rewrites:
-            try:
-                while isinstance(step := self._model_variants.next_step(rewrite), Job):
-                    self._wait_for_text(step, tick)
-            finally:
-                for row in self._model_variants.rows(rewrite):
-                    self.run_log.add(row)
-            written.append(step)
-        return self._with_written(planned, written)
-
-    def _wait_for_text(self, job: Job, tick: Callable[[], object]) -> None:
-        try:
-            self.sampler.wait(job, tick=tick)
-        except ModelError as error:
-            if message := no_room(error):
-                raise ModelError(message) from error
-            raise
-
-    def _with_written(
-        self, planned: PlannedVariant, steps: Sequence[Variant | Job]
-    ) -> PlannedVariant:
-        if planned.pending is None:
-            return planned
-        written = [step for step in steps if not isinstance(step, Job)]
-        finish = planned.pending.finish
-        return replace(planned, make=lambda: finish(written))
-
-    def _stops_early(self, suite: Suite) -> bool:
-        """Return whether the suite stops once its gates are decided.
-
-        A suite without a gate is sampled completely.
-        """
-        return suite.in_rounds and suite.key in self._suites_with_gates
-
-    def _all_decided(
-        self, suite: Suite, check: Check, node_of: NodeOf, needed: Sequence[PlannedVariant]
-    ) -> bool:
-        """Measure `needed` and return whether every gate with a threshold is decided by it.
-
-        `check` runs the user's check, and `node_of` returns the node id of a variant. The result is
-        also True if no prompt is ever solved, as more variants then decide nothing.
-        """
-        self._measure_missing(suite, needed, check, node_of)
-        score = self.scores.of(suite.row)
-        if score is None:
-            return False
-        with_threshold = [gate for gate in suite.gates if gate.threshold is not None]
-        if self.scores.why_nothing_is_solved(suite.row, with_threshold[-1]) is not None:
-            # More variants of prompts that are never solved decide nothing.
-            return True
-        # The suite's own gates are last in the list. They share one score, so they are tried first.
-        gates = (self.scores.decide(suite.row, gate) for gate in reversed(with_threshold))
-        return may_stop(gates, mode=score.mode)
-
-    def _measure_missing(
-        self, suite: Suite, needed: Sequence[PlannedVariant], check: Check, node_of: NodeOf
-    ) -> None:
-        """Measure the variants that no process of the run has measured.
-
-        `check` runs the user's check, and `node_of` returns the node id of a variant. Variants that
-        another process measured are read from the run log.
-        """
-        measured = self._measured[suite.key]
-        missing = []
-        for planned in needed:
-            if planned.key in measured:
-                continue
-            row = self.run_log.variant(suite.key, *planned.key, OutcomeRow)
-            if row is None:
-                missing.append(planned)
-            else:
-                measured[planned.key] = PassCount(row.variant.passes, row.variant.n)
-        self._request(suite, missing)
-        for planned in missing:
-            self.measure(suite, planned, check, node_of=node_of)
