@@ -102,7 +102,7 @@ class VariantRecord(Variant, frozen=True, kw_only=True):
     @property
     def passes(self) -> int:
         """Number of samples that passed."""
-        return self.n - sum(self.causes.values())
+        return round(self.pass_rate * self.n)
 
 
 class OutcomeFields(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,13 +114,13 @@ class OutcomeFields(msgspec.Struct, frozen=True, kw_only=True):
     index: int
     emotion: str | None
     n: int
-    causes: dict[str, int]
+    pass_rate: float
     draws: list[DrawRecord]
 
     @property
     def passes(self) -> int:
         """Number of samples that passed."""
-        return self.n - sum(self.causes.values())
+        return round(self.pass_rate * self.n)
 
     @property
     def has_logprobs(self) -> bool:
