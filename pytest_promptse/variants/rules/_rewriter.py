@@ -45,7 +45,7 @@ _T = TypeVar("_T")
 
 VERSION = "11"
 """Increase this with every change of the variants by rules, including the shipped phrases."""
-_NEUTRAL_VERSION = "12"
+_NEUTRAL_VERSION = "13"
 """The version of the neutral control, whose phrases are its own."""
 _DRAWS = "8"
 """The version whose seeds are used. Changed phrases alone keep it, so that variants without them

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import chain, combinations
+from itertools import chain, combinations, product
 from typing import TYPE_CHECKING
 
 from pytest_promptse.variants._coherence import stem
 from pytest_promptse.variants._distance import words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from random import Random
 
     from pytest_promptse.variants._library import Feeling, Language
@@ -29,11 +30,15 @@ _STUB = 2
 _PLACE = re.compile(r"\{[01]\}")
 _LONGEST = 3
 """Largest number of clauses in a sentence."""
+_NEAR = 1
+"""Difference in words for which a sentence stays with the topic of the one before it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SmallTalk:
     """Draws sentences of small talk that share no word with a prompt, and no clause with another.
+
+    They keep to the topic of the first sentence as long as it has clauses of the lengths.
 
     Parameters
     ----------
@@ -49,10 +54,20 @@ class SmallTalk:
     language: Language
     prompt: str
     _used: set[str] = field(default_factory=set)
+    _topics: list[int] = field(default_factory=list)
 
     def like(self, text: str, rng: Random) -> str:
-        """Return small talk with the numbers of sentences and of words of `text`."""
-        lengths = [len(words(sentence)) for sentence in _END.split(text)]
+        """Return small talk with the numbers of sentences and of words of `text`.
+
+        A fragment of one or two words counts with its neighbour, since such small talk is no
+        sentence.
+        """
+        lengths: list[int] = []
+        for number in (len(words(sentence)) for sentence in _END.split(text)):
+            if lengths and min(number, lengths[-1]) <= self._measured(_STUB):
+                lengths[-1] += number
+            else:
+                lengths.append(number)
         parts = (self._divided(n, self._measured(_MOST)) for n in lengths if n)
         return self._sentences([*chain.from_iterable(parts)], rng)
 
@@ -83,12 +98,18 @@ class SmallTalk:
         """
         fitting = _fitting(self.talk, self.language, self.prompt)
         unused = (fitting - self._used) or fitting or frozenset(chain(*self.talk.topics))
+        topics = [*range(len(self.talk.topics))]
+        rng.shuffle(topics)
+        near = _NEAR if length > self._measured(_STUB) else 0
+        searches = chain(
+            product(range(near + 1), self._topics[-1:]), product(range(length + 1), topics)
+        )
         tables = _joinable(self.talk, self.language)
-        for off in range(length + 1):
-            for table in tables:
-                near = [c for n in {length - off, length + off} for c in table.get(n, ())]
-                fresh = [clauses for clauses in near if unused.issuperset(clauses)]
-                if fresh:
+        for off, topic in searches:
+            for table in tables[topic]:
+                joined = [c for n in {length - off, length + off} for c in table.get(n, ())]
+                if fresh := [clauses for clauses in joined if unused.issuperset(clauses)]:
+                    self._topics.append(topic)
                     return self._joined(rng.choice(fresh), rng)
         return self._joined((rng.choice(sorted(unused)),), rng)
 
@@ -103,28 +124,33 @@ class SmallTalk:
         return max(1, round(n_words * self.language.words_each))
 
 
+_Table = Mapping[int, list[tuple[str, ...]]]
+"""Clauses that make one sentence, by their words in all."""
+
+
 @lru_cache(maxsize=16)
-def _joinable(talk: Feeling, language: Language) -> tuple[Mapping[int, list[tuple[str, ...]]], ...]:
-    """Return the clauses that make one sentence, by their number and then by their words in all.
+def _joinable(talk: Feeling, language: Language) -> tuple[tuple[_Table, ...], ...]:
+    """Return the clauses that make one sentence, by topic and by their number.
 
     Clauses are joined if they are whole sentences, without a common word, and without the word that
     joins them.
     """
     glue = set(words(_PLACE.sub(" ", talk.joint)))
     stub = max(1, round(_STUB * language.words_each))
-    tables = []
-    for number in range(1, _LONGEST + 1):
-        table: dict[int, list[tuple[str, ...]]] = {}
-        for topic in talk.topics:
-            lengths = {clause: len(words(clause)) for clause in topic}
-            whole = [c for c in topic if lengths[c] > stub and glue.isdisjoint(words(c))]
-            for clauses in combinations(topic if number == 1 else whole, number):
-                named = [_named(clause, language) for clause in clauses]
-                if sum(map(len, named)) == len(frozenset().union(*named)):
-                    length = sum(lengths[clause] for clause in clauses) + (number - 1) * len(glue)
-                    table.setdefault(length, []).append(clauses)
-        tables.append(table)
-    return tuple(tables)
+
+    def table(topic: Sequence[str], number: int) -> _Table:
+        lengths = {clause: len(words(clause)) for clause in topic}
+        whole = [c for c in topic if lengths[c] > stub and glue.isdisjoint(words(c))]
+        made: dict[int, list[tuple[str, ...]]] = {}
+        for clauses in combinations(topic if number == 1 else whole, number):
+            named = [_named(clause, language) for clause in clauses]
+            if sum(map(len, named)) == len(frozenset().union(*named)):
+                length = sum(lengths[clause] for clause in clauses) + (number - 1) * len(glue)
+                made.setdefault(length, []).append(clauses)
+        return made
+
+    numbers = range(1, _LONGEST + 1)
+    return tuple(tuple(table(topic, number) for number in numbers) for topic in talk.topics)
 
 
 @lru_cache(maxsize=256)

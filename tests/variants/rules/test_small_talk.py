@@ -23,11 +23,20 @@ def small_talk(code, prompt=""):
 
 
 @settings(deadline=None)
-@given(st.lists(st.integers(1, 20), min_size=1, max_size=4), st.integers(0, 10**6))
+@given(st.lists(st.integers(3, 20), min_size=1, max_size=4), st.integers(0, 10**6))
 def test_it_has_the_sentences_and_words_of_the_text(lengths, seed):
     text = " ".join(" ".join(["word"] * length) + "." for length in lengths)
     talk = small_talk("en").like(text, Random(seed))
     assert talk.count(".") == len(lengths)
+    assert abs(len(words(talk)) - sum(lengths)) <= 1
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(1, 2), min_size=3, max_size=6), st.integers(0, 10**6))
+def test_fragments_are_no_sentences_of_their_own(lengths, seed):
+    text = " ".join(" ".join(["word"] * length) + "." for length in lengths)
+    talk = small_talk("en").like(text, Random(seed))
+    assert talk.count(".") <= len(lengths) / 2
     assert abs(len(words(talk)) - sum(lengths)) <= 1
 
 
