@@ -5,21 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_promptse.compare._leaderboard import QUADRANTS, tasks_to_decide
-from pytest_promptse.record._sections import Column, Section, Table, filled, table_of, text
+from pytest_promptse.record._sections import Column, Section, Table, col, filled, table_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from pytest_promptse.compare._leaderboard import LeaderboardRow
+    from pytest_promptse.compare._questions import Group
     from pytest_promptse.compare._study import Study
-    from pytest_promptse.record._schema import EstimateRecord
+    from pytest_promptse.record._schema import ControlLevelRecord, ControlRecord
     from pytest_promptse.record._sections import Cell
     from pytest_promptse.scoring._association import Correlation
 
 _CHANGES_SHOWN = 8
 _LOSSES_SHOWN = 12
-_P = Column(title="p", key="p_value", kind="p")
-_P_ADJUSTED = Column(title="p adjusted", key="p_adjusted", kind="p")
 
 
 def ranked(rows: Iterable[LeaderboardRow]) -> list[LeaderboardRow]:
@@ -46,51 +45,28 @@ def decision(study: Study) -> str:
 
 def leaderboard(study: Study) -> Section:
     """Rank all entries by drop."""
-    distances = study.subset.distances
-    rows: list[tuple[Cell, ...]] = []
-    for number, one in enumerate(ranked(study.leaderboard), start=1):
-        first, last = one.places or (1, len(study.leaderboard))
-        rows.append(
-            (
-                number,
-                one.entry.label,
-                f"{first}" if first == last else f"{first} to {last}",
-                one.pass_at_1,
-                one.pass_ci95,
-                one.drop,
-                one.drop_ci95,
-                one.auc_e,
-                one.auc_ci95,
-                one.light,
-                one.quadrant,
-                *(one.elasticity[d] for d in distances),
-                one.excess,
-                one.sensitivity,
-                one.odds_ratio.value,
-                one.odds_ratio.ci95,
-                one.entry.family,
-                one.entry.size,
-            )
-        )
-    columns = (
-        Column(title="#", key="rank", kind="count"),
-        text("model", "model"),
-        text("place", "places"),
-        Column(title="pass@1", key="pass_at_1"),
-        Column(title="95 %", key="pass_at_1_ci95", kind="interval", brief=False),
-        Column(title="drop", key="drop", kind="signed"),
-        Column(title="95 %", key="drop_ci95", kind="signed interval"),
-        Column(title="AUC-E", key="auc_e"),
-        Column(title="95 %", key="auc_e_ci95", kind="interval", brief=False),
-        Column(title="light", key="light_auc_e", brief=False),
-        text("quadrant", "quadrant"),
-        *(Column(title=f"E({d:g})", key=f"elasticity_{d:g}", brief=False) for d in distances),
-        Column(title="excess", key="excess", kind="signed", brief=False),
-        Column(title="|ΔPass|", key="sensitivity", brief=False),
-        Column(title="odds ratio", key="odds_ratio", brief=False),
-        Column(title="95 %", key="odds_ratio_ci95", kind="interval", brief=False),
-        text("family", "family", brief=False),
-        Column(title="size, 10⁹", key="size", kind="count", brief=False),
+    table = table_of(
+        "leaderboard",
+        "Leaderboard",
+        list(enumerate(ranked(study.leaderboard), start=1)),
+        col("#", "rank", lambda r: r[0], "count"),
+        col("model", "model", lambda r: r[1].entry.label, "text"),
+        col("place", "places", lambda r: _places(r[1], len(study.leaderboard)), "text"),
+        col("pass@1", "pass_at_1", lambda r: r[1].pass_at_1),
+        col("95 %", "pass_at_1_ci95", lambda r: r[1].pass_ci95, "interval", brief=False),
+        col("drop", "drop", lambda r: r[1].drop, "signed"),
+        col("95 %", "drop_ci95", lambda r: r[1].drop_ci95, "signed interval"),
+        col("AUC-E", "auc_e", lambda r: r[1].auc_e),
+        col("95 %", "auc_e_ci95", lambda r: r[1].auc_ci95, "interval", brief=False),
+        col("light", "light_auc_e", lambda r: r[1].light, brief=False),
+        col("quadrant", "quadrant", lambda r: r[1].quadrant, "text"),
+        *map(_elasticity, study.subset.distances),
+        col("excess", "excess", lambda r: r[1].excess, "signed", brief=False),
+        col("|ΔPass|", "sensitivity", lambda r: r[1].sensitivity, brief=False),
+        col("odds ratio", "odds_ratio", lambda r: r[1].odds_ratio.value, brief=False),
+        col("95 %", "odds_ratio_ci95", lambda r: r[1].odds_ratio.ci95, "interval", brief=False),
+        col("family", "family", lambda r: r[1].entry.family, "text", brief=False),
+        col("size, 10⁹", "size", lambda r: r[1].entry.size, "count", brief=False),
     )
     n = len(study.subset.tasks)
     lead = (
@@ -98,25 +74,38 @@ def leaderboard(study: Study) -> Section:
         f"drop. Intervals are clustered on tasks{'' if n > 1 else ', so they need two'}. Places "
         "are the ranks that the differences of drop leave open (sign flips over tasks, Holm)."
     )
-    table = Table(name="leaderboard", title="Leaderboard", columns=columns, rows=tuple(rows))
     return Section(name="leaderboard", title="Leaderboard", lead=lead, blocks=(table,))
+
+
+def _places(row: LeaderboardRow, last_place: int) -> str:
+    first, last = row.places or (1, last_place)
+    return f"{first}" if first == last else f"{first} to {last}"
+
+
+def _elasticity(
+    distance: float,
+) -> tuple[Column, Callable[[tuple[int, LeaderboardRow]], Cell]]:
+    title, key = f"E({distance:g})", f"elasticity_{distance:g}"
+    return col(title, key, lambda r: r[1].elasticity[distance], brief=False)
 
 
 def quadrants(study: Study) -> Section:
     """List the entries of each quadrant of pass@1 and drop."""
-    rows: list[tuple[Cell, ...]] = []
-    for quadrant in QUADRANTS:
-        own = [s.entry.label for s in ranked(study.leaderboard) if s.quadrant == quadrant]
-        rows.append((quadrant, len(own), ", ".join(own)))
-    columns = (
-        text("quadrant", "quadrant"),
-        Column(title="models", key="n", kind="count"),
-        text("which", "models"),
-    )
-    table = Table(name="quadrants", title="Quadrants", columns=columns, rows=tuple(rows))
     if study.cut is None:
         missing = ("quadrants need models with a drop",)
         return Section(name="quadrants", title="Quadrants", missing=missing)
+    labels = {
+        quadrant: [s.entry.label for s in ranked(study.leaderboard) if s.quadrant == quadrant]
+        for quadrant in QUADRANTS
+    }
+    table = table_of(
+        "quadrants",
+        "Quadrants",
+        labels.items(),
+        col("quadrant", "quadrant", lambda pair: pair[0], "text"),
+        col("models", "n", lambda pair: len(pair[1]), "count"),
+        col("which", "models", lambda pair: ", ".join(pair[1]), "text"),
+    )
     lead = (
         f"Cut at the medians of these models: pass@1 {study.cut.pass_at_1:.3f} and drop "
         f"{study.cut.drop:.3f}. A model is undecided if one of its 95 % intervals contains the "
@@ -132,32 +121,26 @@ def against_first(study: Study) -> Section:
         "changes_by_model",
         "By model",
         study.leaderboard[1:],
-        (text("model", "model"), lambda s: s.entry.label),
-        (Column(title="Δ pass@1", key="pass_at_1_change", kind="signed"), lambda s: s.gap_pass),
-        (
-            Column(title="95 %", key="pass_at_1_change_ci95", kind="signed interval"),
-            lambda s: s.gap_pass_ci95,
-        ),
-        (Column(title="p", key="pass_at_1_p_adjusted", kind="p"), lambda s: s.gap_pass_p),
-        (Column(title="Δ drop", key="drop_change", kind="signed"), lambda s: s.gap_drop),
-        (
-            Column(title="95 %", key="drop_change_ci95", kind="signed interval"),
-            lambda s: s.gap_drop_ci95,
-        ),
-        (Column(title="p", key="drop_p_adjusted", kind="p"), lambda s: s.gap_drop_p),
+        col("model", "model", lambda s: s.entry.label, "text"),
+        col("Δ pass@1", "pass_at_1_change", lambda s: s.gap_pass, "signed"),
+        col("95 %", "pass_at_1_change_ci95", lambda s: s.gap_pass_ci95, "signed interval"),
+        col("p", "pass_at_1_p_adjusted", lambda s: s.gap_pass_p, "p"),
+        col("Δ drop", "drop_change", lambda s: s.gap_drop, "signed"),
+        col("95 %", "drop_change_ci95", lambda s: s.gap_drop_ci95, "signed interval"),
+        col("p", "drop_p_adjusted", lambda s: s.gap_drop_p, "p"),
     )
     changes = table_of(
         "changes_by_task",
         "By task",
         study.changes,
-        (text("task", "task"), lambda c: c.key[1]),
-        (text("suite", "suite", brief=False), lambda c: c.key[0]),
-        (text("model", "model"), lambda c: c.entry.label),
-        (Column(title="pass was", key="pass_rate_before"), lambda c: c.pass_before),
-        (Column(title="now", key="pass_rate"), lambda c: c.pass_now),
-        (Column(title="p", key="p_adjusted", kind="p"), lambda c: c.p_adjusted),
-        (Column(title="AUC-E was", key="auc_e_before"), lambda c: c.auc_before),
-        (Column(title="now", key="auc_e"), lambda c: c.auc_now),
+        col("task", "task", lambda c: c.key[1], "text"),
+        col("suite", "suite", lambda c: c.key[0], "text", brief=False),
+        col("model", "model", lambda c: c.entry.label, "text"),
+        col("pass was", "pass_rate_before", lambda c: c.pass_before),
+        col("now", "pass_rate", lambda c: c.pass_now),
+        col("p", "p_adjusted", lambda c: c.p_adjusted, "p"),
+        col("AUC-E was", "auc_e_before", lambda c: c.auc_before),
+        col("now", "auc_e", lambda c: c.auc_now),
         brief=_CHANGES_SHOWN,
     )
     lead = (
@@ -179,8 +162,8 @@ def performance(study: Study) -> Section:
             f" {len(study.leaderboard)} entries are of {models} model{'s' if models > 1 else ''}: "
             "those of one model are not independent, and p-values are too small."
         )
-    rows = _correlation_rows("pass@1 and drop", study.trade_off.correlations)
-    table = _correlations("rq1_correlations", rows)
+    pairs = [("pass@1 and drop", each) for each in study.trade_off.correlations]
+    table = _correlations("rq1_correlations", pairs)
     return Section(
         name="rq1",
         title="RQ1: performance and stability",
@@ -190,23 +173,18 @@ def performance(study: Study) -> Section:
     )
 
 
-def _correlation_rows(what: str, found: Sequence[Correlation]) -> list[tuple[Cell, ...]]:
-    return [(what, c.coefficient, c.n, c.value, c.ci95, c.p_value) for c in found]
-
-
-def _correlations(name: str, rows: Sequence[tuple[Cell, ...]]) -> Table:
-    return Table(
-        name=name,
-        title="Correlation",
-        columns=(
-            text("of", "of"),
-            text("coefficient", "coefficient"),
-            Column(title="n", key="n", kind="count"),
-            Column(title="value", key="value", kind="signed"),
-            Column(title="95 %", key="ci95", kind="signed interval"),
-            _P,
-        ),
-        rows=tuple(rows),
+def _correlations(name: str, found: Sequence[tuple[str, Correlation]]) -> Table:
+    """Return a table of correlations, each with a name of what is correlated."""
+    return table_of(
+        name,
+        "Correlation",
+        found,
+        col("of", "of", lambda pair: pair[0], "text"),
+        col("coefficient", "coefficient", lambda pair: pair[1].coefficient, "text"),
+        col("n", "n", lambda pair: pair[1].n, "count"),
+        col("value", "value", lambda pair: pair[1].value, "signed"),
+        col("95 %", "ci95", lambda pair: pair[1].ci95, "signed interval"),
+        col("p", "p_value", lambda pair: pair[1].p_value, "p"),
         brief=3,
     )
 
@@ -218,73 +196,55 @@ def distance(study: Study) -> Section:
         "rq2_groups",
         "Sensitivity by group",
         found.groups,
-        (text("by", "factor"), lambda g: g.factor),
-        (text("group", "group"), lambda g: g.value),
-        (
-            text("distance", "distance"),
+        col("by", "factor", lambda g: g.factor, "text"),
+        col("group", "group", lambda g: g.value, "text"),
+        col(
+            "distance",
+            "distance",
             lambda g: "all" if g.distance is None else f"{g.distance:g}",
+            "text",
         ),
-        (Column(title="n", key="n", kind="count"), lambda g: g.n),
-        (Column(title="|ΔPass|", key="sensitivity"), lambda g: g.sensitivity),
-        (Column(title="sd", key="sd"), lambda g: g.spread),
-        (Column(title="losses", key="losses"), lambda g: g.losses),
-        (Column(title="E(d)", key="elasticity"), lambda g: g.elasticity),
-        (Column(title="Δ SoftExec", key="soft_exec_change", kind="signed"), lambda g: g.soft),
+        col("n", "n", lambda g: g.n, "count"),
+        col("|ΔPass|", "sensitivity", lambda g: g.sensitivity),
+        col("sd", "sd", lambda g: g.spread),
+        col("losses", "losses", lambda g: g.losses),
+        col("E(d)", "elasticity", lambda g: g.elasticity),
+        col("Δ SoftExec", "soft_exec_change", lambda g: g.soft, "signed"),
     )
     tests = table_of(
         "rq2_tests",
         "Does it matter?",
         found.tests,
-        (text("by", "factor"), lambda t: t.factor),
-        (text("figure", "figure"), lambda t: t.figure),
-        (text("test", "test"), lambda t: t.overall.test),
-        (Column(title="n", key="n", kind="count"), lambda t: t.overall.n),
-        (
-            Column(title="statistic", key="statistic", kind="statistic"),
-            lambda t: t.overall.statistic,
-        ),
-        (Column(title="df", key="df", kind="count"), lambda t: t.overall.df),
-        (_P, lambda t: t.overall.p_value),
-        (Column(title="effect", key="effect"), lambda t: t.overall.effect),
+        col("by", "factor", lambda t: t.factor, "text"),
+        col("figure", "figure", lambda t: t.figure, "text"),
+        col("test", "test", lambda t: t.overall.test, "text"),
+        col("n", "n", lambda t: t.overall.n, "count"),
+        col("statistic", "statistic", lambda t: t.overall.statistic, "statistic"),
+        col("df", "df", lambda t: t.overall.df, "count"),
+        col("p", "p_value", lambda t: t.overall.p_value, "p"),
+        col("effect", "effect", lambda t: t.overall.effect),
     )
-    pairs = Table(
-        name="rq2_pairs",
-        title="Group against group (Mann-Whitney U)",
-        columns=(
-            text("by", "factor"),
-            text("figure", "figure"),
-            text("one", "one"),
-            text("other", "other"),
-            Column(title="U", key="u", kind="statistic"),
-            _P,
-            _P_ADJUSTED,
-            Column(title="Cliff's δ", key="cliffs_delta", kind="signed"),
-        ),
-        rows=tuple(
-            (
-                t.factor,
-                t.figure,
-                p.one,
-                p.other,
-                p.statistic,
-                p.p_value,
-                p.p_adjusted,
-                p.effect,
-            )
-            for t in found.tests
-            for p in t.pairs
-        ),
+    pairs = table_of(
+        "rq2_pairs",
+        "Group against group (Mann-Whitney U)",
+        [(test, pair) for test in found.tests for pair in test.pairs],
+        col("by", "factor", lambda r: r[0].factor, "text"),
+        col("figure", "figure", lambda r: r[0].figure, "text"),
+        col("one", "one", lambda r: r[1].one, "text"),
+        col("other", "other", lambda r: r[1].other, "text"),
+        col("U", "u", lambda r: r[1].statistic, "statistic"),
+        col("p", "p_value", lambda r: r[1].p_value, "p"),
+        col("p adjusted", "p_adjusted", lambda r: r[1].p_adjusted, "p"),
+        col("Cliff's δ", "cliffs_delta", lambda r: r[1].effect, "signed"),
         brief=0,
     )
-    cells = Table(
-        name="rq2_size_by_family",
-        title="AUC-E by size and family",
-        columns=(
-            text("size", "size"),
-            text("family", "family"),
-            Column(title="AUC-E", key="auc_e"),
-        ),
-        rows=tuple((size, family, value) for (size, family), value in found.cells.items()),
+    cells = table_of(
+        "rq2_size_by_family",
+        "AUC-E by size and family",
+        found.cells.items(),
+        col("size", "size", lambda cell: cell[0][0], "text"),
+        col("family", "family", lambda cell: cell[0][1], "text"),
+        col("AUC-E", "auc_e", lambda cell: cell[1]),
         brief=0,
     )
     lead = (
@@ -302,6 +262,10 @@ def distance(study: Study) -> Section:
     )
 
 
+def _level(group: Group) -> str:
+    return "all" if group.distance is None else f"{group.distance:g}"
+
+
 def light(study: Study) -> Section:
     """Show RQ3: the agreement of PromptSELight and PromptSE."""
     found = study.screening
@@ -309,34 +273,31 @@ def light(study: Study) -> Section:
         "rq3_agreement",
         "Agreement of AUC-E",
         found.approximations,
-        (text("over", "over"), lambda a: a.units),
-        (Column(title="n", key="n", kind="count"), lambda a: a.agreement.n),
-        (Column(title="MAE", key="mae"), lambda a: a.agreement.mae),
-        (Column(title="RMSE", key="rmse"), lambda a: a.agreement.rmse),
-        (Column(title="R²", key="r2", kind="signed"), lambda a: a.agreement.r2),
-        (Column(title="sMAPE", key="smape"), lambda a: a.agreement.smape),
-        (Column(title="rank drift", key="rank_drift"), lambda a: a.agreement.drift),
-        (
-            Column(title="worst", key="worst_rank_drift", kind="count"),
-            lambda a: a.agreement.worst_drift,
-        ),
+        col("over", "over", lambda a: a.units, "text"),
+        col("n", "n", lambda a: a.agreement.n, "count"),
+        col("MAE", "mae", lambda a: a.agreement.mae),
+        col("RMSE", "rmse", lambda a: a.agreement.rmse),
+        col("R²", "r2", lambda a: a.agreement.r2, "signed"),
+        col("sMAPE", "smape", lambda a: a.agreement.smape),
+        col("rank drift", "rank_drift", lambda a: a.agreement.drift),
+        col("worst", "worst_rank_drift", lambda a: a.agreement.worst_drift, "count"),
     )
-    rows = [r for a in found.approximations for r in _correlation_rows(a.units, a.correlations)]
+    pairs = [(a.units, each) for a in found.approximations for each in a.correlations]
     drifts = table_of(
         "rq3_ranks",
         "Ranks",
         found.drifts,
-        (text("model", "model"), lambda d: d.entry.label),
-        (Column(title="AUC-E", key="auc_e"), lambda d: d.full),
-        (Column(title="light", key="light_auc_e"), lambda d: d.light),
-        (Column(title="rank", key="rank", kind="count"), lambda d: d.full_rank),
-        (Column(title="light", key="light_rank", kind="count"), lambda d: d.light_rank),
+        col("model", "model", lambda d: d.entry.label, "text"),
+        col("AUC-E", "auc_e", lambda d: d.full),
+        col("light", "light_auc_e", lambda d: d.light),
+        col("rank", "rank", lambda d: d.full_rank, "count"),
+        col("light", "light_rank", lambda d: d.light_rank, "count"),
     )
     return Section(
         name="rq3",
         title="RQ3: PromptSELight against PromptSE",
         lead="Does the score that needs no log-probabilities stand for the one that does?",
-        blocks=filled((agreements, _correlations("rq3_correlations", rows), drifts)),
+        blocks=filled((agreements, _correlations("rq3_correlations", pairs), drifts)),
         missing=found.missing,
     )
 
@@ -368,16 +329,16 @@ def _emotion_groups(study: Study, kind: str) -> Table:
         f"rq4_{kind}s",
         f"By {kind}",
         [m for m in study.emotions.emotions if m.kind == kind],
-        (text("model", "model"), lambda m: m.entry.label),
-        (text(kind, kind), lambda m: m.value),
-        (Column(title="variants", key="n", kind="count", brief=False), lambda m: m.n),
-        (Column(title="pass", key="pass_rate"), lambda m: m.pass_rate),
-        (Column(title="change", key="change", kind="signed"), lambda m: m.change),
-        (Column(title="E", key="elasticity"), lambda m: m.elasticity),
-        (Column(title="ECE", key="ece"), lambda m: m.ece),
-        (Column(title="over", key="overconfident"), lambda m: m.overconfident),
-        (Column(title="under", key="underconfident"), lambda m: m.underconfident),
-        (Column(title="confidence", key="confidence", brief=False), lambda m: m.confidence),
+        col("model", "model", lambda m: m.entry.label, "text"),
+        col(kind, kind, lambda m: m.value, "text"),
+        col("variants", "n", lambda m: m.n, "count", brief=False),
+        col("pass", "pass_rate", lambda m: m.pass_rate),
+        col("change", "change", lambda m: m.change, "signed"),
+        col("E", "elasticity", lambda m: m.elasticity),
+        col("ECE", "ece", lambda m: m.ece),
+        col("over", "overconfident", lambda m: m.overconfident),
+        col("under", "underconfident", lambda m: m.underconfident),
+        col("confidence", "confidence", lambda m: m.confidence, brief=False),
         brief=None if kind == "quadrant" else 0,
     )
 
@@ -388,94 +349,81 @@ def _emotion_tests(study: Study) -> tuple[Table, ...]:
         "rq4_regression",
         "What emotion explains",
         found.explained,
-        (text("model", "model"), lambda e: e.entry.label),
-        (text("of", "figure"), lambda e: e.figure),
-        (Column(title="n", key="n", kind="count"), lambda e: e.increment.n),
-        (Column(title="R² controls", key="r2_controls"), lambda e: e.increment.r2_controls),
-        (Column(title="gain", key="r2_gain"), lambda e: e.increment.gain),
-        (Column(title="F", key="f", kind="statistic"), lambda e: e.increment.f),
-        (_P, lambda e: e.increment.p_value),
+        col("model", "model", lambda e: e.entry.label, "text"),
+        col("of", "figure", lambda e: e.figure, "text"),
+        col("n", "n", lambda e: e.increment.n, "count"),
+        col("R² controls", "r2_controls", lambda e: e.increment.r2_controls),
+        col("gain", "r2_gain", lambda e: e.increment.gain),
+        col("F", "f", lambda e: e.increment.f, "statistic"),
+        col("p", "p_value", lambda e: e.increment.p_value, "p"),
     )
-    terms = Table(
-        name="rq4_terms",
-        title="Terms of the regression",
-        columns=(
-            text("model", "model"),
-            text("of", "figure"),
-            text("term", "term"),
-            Column(title="coefficient", key="coefficient", kind="signed"),
-            Column(title="error", key="error"),
-            _P,
-        ),
-        rows=tuple(
-            (e.entry.label, e.figure, t.name, t.value, t.error, t.p_value)
-            for e in found.explained
-            for t in e.increment.terms
-        ),
+    terms = table_of(
+        "rq4_terms",
+        "Terms of the regression",
+        [(each, term) for each in found.explained for term in each.increment.terms],
+        col("model", "model", lambda r: r[0].entry.label, "text"),
+        col("of", "figure", lambda r: r[0].figure, "text"),
+        col("term", "term", lambda r: r[1].name, "text"),
+        col("coefficient", "coefficient", lambda r: r[1].value, "signed"),
+        col("error", "error", lambda r: r[1].error),
+        col("p", "p_value", lambda r: r[1].p_value, "p"),
         brief=0,
     )
-    distributions = Table(
-        name="rq4_distributions",
-        title="Quadrant against quadrant (Kolmogorov-Smirnov)",
-        columns=(
-            text("model", "model"),
-            text("of", "figure"),
-            text("one", "one"),
-            text("other", "other"),
-            Column(title="D", key="d"),
-            _P,
-            _P_ADJUSTED,
-        ),
-        rows=tuple(
-            (d.entry.label, d.figure, p.one, p.other, p.statistic, p.p_value, p.p_adjusted)
-            for d in found.distributions
-            for p in d.pairs
-        ),
+    distributions = table_of(
+        "rq4_distributions",
+        "Quadrant against quadrant (Kolmogorov-Smirnov)",
+        [(each, pair) for each in found.distributions for pair in each.pairs],
+        col("model", "model", lambda r: r[0].entry.label, "text"),
+        col("of", "figure", lambda r: r[0].figure, "text"),
+        col("one", "one", lambda r: r[1].one, "text"),
+        col("other", "other", lambda r: r[1].other, "text"),
+        col("D", "d", lambda r: r[1].statistic),
+        col("p", "p_value", lambda r: r[1].p_value, "p"),
+        col("p adjusted", "p_adjusted", lambda r: r[1].p_adjusted, "p"),
         brief=0,
     )
     return regression, terms, distributions
 
 
+def _by_distance(
+    control: ControlRecord,
+) -> list[tuple[str, ControlRecord | ControlLevelRecord]]:
+    return [("all", control), *control.levels.items()]
+
+
 def length_control(study: Study) -> Section:
     """Show the loss of each suite after the effect of length is removed."""
-    rows: list[tuple[Cell, ...]] = []
-    for one in ranked(study.leaderboard):
-        for suite in one.entry.suites.values():
-            control = suite.control
-            if control is None:
-                continue
-            figures: list[tuple[str, float | None, float | None, EstimateRecord]] = [
-                ("all", control.loss, control.control_loss, control.left),
-                *(
-                    (distance, level.loss, level.control_loss, level.left)
-                    for distance, level in control.levels.items()
-                ),
-            ]
-            rows += [
-                (one.entry.label, suite.id, distance, loss, lost, left.value, left.ci95, left.exact)
-                for distance, loss, lost, left in figures
-            ]
-    columns = (
-        text("model", "model"),
-        text("suite", "suite"),
-        text("distance", "distance"),
-        Column(title="loss", key="loss", kind="signed"),
-        Column(title="loss of the control", key="control_loss", kind="signed"),
-        Column(title="left", key="left", kind="signed"),
-        Column(title="95 %", key="left_ci95", kind="signed interval"),
-        Column(title="with tasks not seen", key="left_exact", kind="signed interval", brief=False),
+    parts = [
+        (row.entry.label, suite.id, distance, part)
+        for row in ranked(study.leaderboard)
+        for suite in row.entry.suites.values()
+        if suite.control is not None
+        for distance, part in _by_distance(suite.control)
+    ]
+    table = table_of(
+        "length_control",
+        "Length control",
+        parts,
+        col("model", "model", lambda r: r[0], "text"),
+        col("suite", "suite", lambda r: r[1], "text"),
+        col("distance", "distance", lambda r: r[2], "text"),
+        col("loss", "loss", lambda r: r[3].loss, "signed"),
+        col("loss of the control", "control_loss", lambda r: r[3].control_loss, "signed"),
+        col("left", "left", lambda r: r[3].left.value, "signed"),
+        col("95 %", "left_ci95", lambda r: r[3].left.ci95, "signed interval"),
+        col(
+            "with tasks not seen",
+            "left_exact",
+            lambda r: r[3].left.exact,
+            "signed interval",
+            brief=False,
+        ),
+        brief=_LOSSES_SHOWN,
     )
     lead = (
         "Loss is the mean score of the originals minus that of the variants; the control variants "
         "have as many added words without emotion or persona. What is left is the difference, "
         "paired by task. Each suite counts with all of its own tasks."
-    )
-    table = Table(
-        name="length_control",
-        title="Length control",
-        columns=columns,
-        rows=tuple(rows),
-        brief=_LOSSES_SHOWN,
     )
     return Section(name="length-control", title="Length control", lead=lead, blocks=(table,))
 

@@ -132,6 +132,16 @@ def text(title: str, key: str, *, brief: bool = True) -> Column:
     return Column(title=title, key=key, kind="text", brief=brief)
 
 
+def col(
+    title: str, key: str, cell: Callable[[_T], Cell], kind: Kind = "figure", *, brief: bool = True
+) -> tuple[Column, Callable[[_T], Cell]]:
+    """Return a column and the function that computes its cells, for `table_of`.
+
+    `title`, `key`, `kind` and `brief` are those of the column.
+    """
+    return Column(title=title, key=key, kind=kind, brief=brief), cell
+
+
 def table_of(
     name: str,
     title: str,

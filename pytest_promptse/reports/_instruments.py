@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_promptse.record._sections import Column, Section, Table, table_of, text
+from pytest_promptse.record._sections import Column, Section, Table, col, table_of, text
 from pytest_promptse.reports._formatting import cause_words
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ def shown_blocks(result: InstrumentRecord) -> list[Block]:
             f"baseline-{number}" if number else "baseline",
             f"{title}: {group}" if group else title,
             figures,
-            (text("figure", "figure"), lambda figure: figure.label),
-            (Column(title="was", key="baseline", kind=figures[0].kind), lambda f: f.baseline),
-            (Column(title="now", key="value", kind=figures[0].kind), lambda f: f.value),
-            (Column(title="change", key="change", kind="signed"), _change),
+            col("figure", "figure", lambda figure: figure.label, "text"),
+            col("was", "baseline", lambda f: f.baseline, figures[0].kind),
+            col("now", "value", lambda f: f.value, figures[0].kind),
+            col("change", "change", _change, "signed"),
             brief=None if figures[0].brief else 0,
         )
         for number, (group, figures) in enumerate(_groups(compared).items())

@@ -34,7 +34,7 @@ from pytest_promptse.psychometrics.manipulation._questions import (
     recognition,
 )
 from pytest_promptse.record._instruments import FigureRecord
-from pytest_promptse.record._sections import Column, Prose, Table, table_of, text
+from pytest_promptse.record._sections import Prose, Table, col, table_of
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._generate import Selection, generate
 from pytest_promptse.variants._library import Library
@@ -356,12 +356,12 @@ def _shift_blocks(
             f"shift-{perspective}",
             f"Shift of {what} from the neutral message",
             rows,
-            (text("emotion", "emotion"), lambda each: each.emotion),
-            (text("level", "distance"), lambda each: f"{each.distance:g}"),
-            (Column(title="positive", key="positive", kind="points"), lambda r: r.positive.delta),
-            (_limits("positive_ci95"), lambda each: each.positive.ci95),
-            (Column(title="negative", key="negative", kind="points"), lambda r: r.negative.delta),
-            (_limits("negative_ci95"), lambda each: each.negative.ci95),
+            col("emotion", "emotion", lambda each: each.emotion, "text"),
+            col("level", "distance", lambda each: f"{each.distance:g}", "text"),
+            col("positive", "positive", lambda r: r.positive.delta, "points"),
+            col("95 %", "positive_ci95", lambda each: each.positive.ci95, "signed interval"),
+            col("negative", "negative", lambda r: r.negative.delta, "points"),
+            col("95 %", "negative_ci95", lambda each: each.negative.ci95, "signed interval"),
         )
         means = (
             f"{category} {summary.mean:.1f}"
@@ -369,10 +369,6 @@ def _shift_blocks(
             if summary.mean is not None
         )
         yield Prose(text=f"after the neutral messages: {', '.join(means)}")
-
-
-def _limits(key: str) -> Column:
-    return Column(title="95 %", key=key, kind="signed interval")
 
 
 def _recognition_table(
@@ -389,14 +385,14 @@ def _recognition_table(
         "recognition",
         "Labels that the model recognises",
         labels,
-        (text("label", "label"), lambda each: each.label),
-        (text("chosen", "chosen"), lambda each: f"{each.hits} of {each.n}"),
-        (text("by level", "by_level", brief=False), by_level),
-        (Column(title="share", key="share"), lambda each: each.share),
-        (Column(title="95 %", key="ci95", kind="interval", brief=False), lambda each: each.ci95),
-        (Column(title="p", key="p_adjusted", kind="p"), lambda each: each.p_adjusted),
-        (text("above chance", "recognised"), word),
-        (text("most often taken for", "mistaken_for"), lambda each: each.mistaken_for),
+        col("label", "label", lambda each: each.label, "text"),
+        col("chosen", "chosen", lambda each: f"{each.hits} of {each.n}", "text"),
+        col("by level", "by_level", by_level, "text", brief=False),
+        col("share", "share", lambda each: each.share),
+        col("95 %", "ci95", lambda each: each.ci95, "interval", brief=False),
+        col("p", "p_adjusted", lambda each: each.p_adjusted, "p"),
+        col("above chance", "recognised", word, "text"),
+        col("most often taken for", "mistaken_for", lambda each: each.mistaken_for, "text"),
     )
 
 
