@@ -40,6 +40,47 @@ def installed_runtime(language: str) -> Runtime:
         pytest.skip(str(error))
 
 
+class NotBuiltError(Exception):
+    """The program does not build."""
+
+
+class RunProgram:
+    """The ``program`` of a check without pytest: built once, and run within `wall` seconds."""
+
+    def __init__(
+        self, sandbox: SandboxPool, runtime: Runtime, text: str, *, wall: float = 10.0
+    ) -> None:
+        self._sandbox = sandbox
+        self._limits = runtime.limits(Limits(wall=wall, cpu=wall))
+        self._prepared = runtime.prepare(text, sandbox, self._limits)
+
+    def outcome(
+        self,
+        stdin: str = "",
+        args: Sequence[str] = (),
+        files: Mapping[str, str] = {},
+        env: Mapping[str, str] = {},
+    ) -> ScriptResult | Failure | None:
+        """Run the program. Return why it could not be built or was stopped, if so."""
+        if isinstance(self._prepared, Failure):
+            return self._prepared
+        load = self._sandbox.load(self._prepared, entry_point="launch", limits=self._limits)
+        with load as candidate:
+            try:
+                return candidate.run(stdin, [call_text(args, files, env)])
+            except ProgramStopped:
+                return candidate.failure
+
+    def run(self, stdin: str = "", args: Sequence[str] = ()) -> ScriptResult:
+        """Run the program, as a check does."""
+        result = self.outcome(stdin, args)
+        if isinstance(result, Failure) and result.cause == "build":
+            raise NotBuiltError(result.detail)
+        assert result is not None
+        assert not isinstance(result, Failure), result
+        return result
+
+
 def run_program(
     sandbox: SandboxPool,
     language: str,
@@ -52,13 +93,5 @@ def run_program(
     env: Mapping[str, str] = {},
 ) -> ScriptResult | Failure | None:
     """Prepare a program and run it once within `wall` seconds."""
-    runtime = installed_runtime(language)
-    limits = runtime.limits(Limits(wall=wall, cpu=wall))
-    prepared = runtime.prepare(program, sandbox, limits)
-    if isinstance(prepared, Failure):
-        return prepared
-    with sandbox.load(prepared, entry_point="launch", limits=limits) as candidate:
-        try:
-            return candidate.run(stdin, [call_text(args, files, env)])
-        except ProgramStopped:
-            return candidate.failure
+    prepared = RunProgram(sandbox, installed_runtime(language), program, wall=wall)
+    return prepared.outcome(stdin, args, files, env)

@@ -96,6 +96,38 @@ def test_what_cannot_be_judged_is_one_line_before_anything_is_requested(
     result.stdout.no_fnmatch_line("*Traceback*")
 
 
+def test_a_missing_toolchain_is_one_line_before_anything_is_requested(
+    pytester, run, replay, monkeypatch
+):
+    pytester.makepyfile(SUM.replace('"bash"', '"go"'))
+    monkeypatch.setenv("PATH", str(pytester.path))
+    result = run("--promptse-model", replay({"test_sum": ["echo 3\n"] * 2}, PROMPT))
+    assert result.ret == 2
+    result.stdout.fnmatch_lines(
+        ["*test_sum*language 'go': go is not installed; apt-get install golang-go"]
+    )
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
+@pytest.mark.parametrize(
+    "check", ["check: assert candidate(1) == 2", "examples: [{call: f(1), expect: 2}]"]
+)
+def test_a_suite_file_cannot_call_what_can_only_be_run(pytester, run, check):
+    suite = f"""
+promptse: 1
+tasks:
+  - id: total
+    language: bash
+    prompt: Write a script with a function `f(x)`.
+    {check}
+"""
+    pytester.makefile(".promptse.yaml", total=suite)
+    result = run("--promptse-model", "reference")
+    assert result.ret != 0
+    result.stdout.fnmatch_lines(["*total*call*bash*program.run(stdin=...)*"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
 def test_language_of_the_ini_file_is_the_default(pytester, run):
     source = SUM.replace('    language="bash",\n', "").replace("a Bash script", "a script")
     pytester.makepyfile(source)

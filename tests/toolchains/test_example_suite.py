@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import yaml
 from javascript_programs import called
-from program_runs import installed_runtime, run_program
+from program_runs import NotBuiltError, RunProgram, installed_runtime
 
 from pytest_promptse.config._options import LANGUAGES
 from pytest_promptse.errors import TaskError
-from pytest_promptse.sandbox._causes import Failure, ProgramStopped
+from pytest_promptse.sandbox._causes import ProgramStopped
 from pytest_promptse.tasks._suitefile import load_suite
 
 SUITES = Path(__file__).parents[2] / "example_suites" / "languages"
@@ -39,20 +39,6 @@ CONSTANT = {
 FIRST_ANSWERS = {"sum": "6", "words": "a 1\nb 2"}
 
 
-class Program:
-    """The ``program`` of a check, run without pytest."""
-
-    def __init__(self, sandbox, language, text):
-        self._run = lambda stdin="", args=(): run_program(
-            sandbox, language, text, stdin=stdin, args=args
-        )
-
-    def run(self, stdin="", args=()):
-        result = self._run(stdin, args)
-        assert not isinstance(result, Failure), result
-        return result
-
-
 def _ids(task):
     return f"{task.language}-{task.id}"
 
@@ -60,7 +46,7 @@ def _ids(task):
 def judged(sandbox, task, text):
     """Run the task's check on a program, and raise if it is wrong."""
     if task.door == "program":
-        task.check(Program(sandbox, task.language, text))
+        task.check(RunProgram(sandbox, installed_runtime(task.language), text))
         return
     load = called(sandbox, text, entry_point=task.entry_point, language=task.language)
     with load as candidate:
@@ -77,7 +63,7 @@ def test_reference_passes_and_three_mistakes_fail(sandbox, task):
         # What the program or the check's own code raises after a wrong answer is one, too.
         with pytest.raises((Exception, ProgramStopped, pytest.fail.Exception)) as caught:
             judged(sandbox, task, task.reference.replace(old, new, 1))
-        assert not isinstance(caught.value, NameError | TaskError)
+        assert not isinstance(caught.value, NameError | TaskError | NotBuiltError)
 
 
 @pytest.mark.parametrize("task", TASKS, ids=_ids)
@@ -85,8 +71,8 @@ def test_half_a_program_is_rejected(sandbox, task):
     installed_runtime(task.language)
     lines = task.reference.splitlines(keepends=True)
     half = "".join(lines[: len(lines) // 2]) or "x"
-    with pytest.raises(AssertionError):
-        task.check(Program(sandbox, task.language, half))
+    with pytest.raises((AssertionError, NotBuiltError)):
+        task.check(RunProgram(sandbox, installed_runtime(task.language), half))
 
 
 @pytest.mark.parametrize("task", [t for t in TASKS if t.language != "sql"], ids=_ids)
@@ -94,7 +80,7 @@ def test_program_that_ignores_its_input_is_rejected(sandbox, task):
     answer = FIRST_ANSWERS[task.id.partition("-")[0]]
     text = CONSTANT[task.language].replace("{text}", answer)
     text = text.replace("{escaped}", answer.replace("\n", "\\n"))
-    program = Program(sandbox, task.language, text)
+    program = RunProgram(sandbox, installed_runtime(task.language), text)
     first_input = "1\n2\n3\n" if task.id.startswith("sum") else "b a b\n"
     assert program.run(first_input).stdout.rstrip("\n") == answer
     with pytest.raises(AssertionError):
