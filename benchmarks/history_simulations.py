@@ -17,16 +17,8 @@ from simulated_models import DISTANCES
 
 from pytest_promptse.compare._courses import courses_of
 from pytest_promptse.compare._history import RunEntry, entry_of
-from pytest_promptse.record._schema import (
-    SCHEMA,
-    Record,
-    SuiteRecord,
-    TaskRecord,
-    UsageRecord,
-)
-from pytest_promptse.store._measured_variant import (
-    VariantRecord,
-)
+from pytest_promptse.record._schema import SCHEMA, Record, SuiteRecord, TaskRecord, UsageRecord
+from pytest_promptse.store._measured_variant import VariantRecord
 
 COURSES, RUNS, TASKS, DROP, CHANGE, WITHIN = 100, 60, 8, 0.1, 30, 5
 

@@ -18,17 +18,10 @@ from time import perf_counter
 
 import msgspec
 
-from pytest_promptse.record._schema import (
-    Record,
-    TaskRecord,
-    decode,
-)
+from pytest_promptse.record._schema import Record, TaskRecord, decode
 from pytest_promptse.reports.html._embedded_data import embed
 from pytest_promptse.reports.html._html import render
-from pytest_promptse.store._measured_variant import (
-    SampleRecord,
-    VariantRecord,
-)
+from pytest_promptse.store._measured_variant import SampleRecord, VariantRecord
 
 _SAMPLES = 8
 _WORDS = [a + b for a in ("new", "cur", "my", "all", "the") for b in ("item", "val", "res", "tmp")]

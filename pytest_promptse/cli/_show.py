@@ -16,12 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pytest_promptse.cli._arguments import Subparsers
-    from pytest_promptse.record._schema import (
-        Record,
-    )
-    from pytest_promptse.store._measured_variant import (
-        VariantRecord,
-    )
+    from pytest_promptse.record._schema import Record
+    from pytest_promptse.store._measured_variant import VariantRecord
 
 
 class _Measured(NamedTuple):

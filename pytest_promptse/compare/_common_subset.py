@@ -17,13 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pytest_promptse.compare._entry import ComparedEntry, TaskKey
-    from pytest_promptse.record._schema import (
-        TaskRecord,
-    )
+    from pytest_promptse.record._schema import TaskRecord
     from pytest_promptse.scoring._samples import Mode
-    from pytest_promptse.store._measured_variant import (
-        VariantRecord,
-    )
+    from pytest_promptse.store._measured_variant import VariantRecord
 
 _NAMES_SHOWN = 3
 

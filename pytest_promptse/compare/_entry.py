@@ -20,15 +20,8 @@ from pytest_promptse.reports._escaping import escaped
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_promptse.record._schema import (
-        Record,
-        SubgroupsRecord,
-        SuiteRecord,
-        TaskRecord,
-    )
-    from pytest_promptse.store._measured_variant import (
-        VariantRecord,
-    )
+    from pytest_promptse.record._schema import Record, SubgroupsRecord, SuiteRecord, TaskRecord
+    from pytest_promptse.store._measured_variant import VariantRecord
 
 TaskKey: TypeAlias = tuple[str, str]
 """Suite and task."""

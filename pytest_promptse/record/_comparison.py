@@ -12,16 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pytest_promptse.config._metrics import compared_metrics
 from pytest_promptse.record._queries import stopped_early
-from pytest_promptse.record._schema import (
-    BaselineRecord,
-    ComparedRecord,
-    ComparisonRecord,
-)
+from pytest_promptse.record._schema import BaselineRecord, ComparedRecord, ComparisonRecord
 from pytest_promptse.scoring._compare import Comparison, compare_runs, with_itself
 from pytest_promptse.scoring._pairing import Pairs, RecordedPrompt, RecordedTask
-from pytest_promptse.store._measured_variant import (
-    VariantRecord,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Sequence
@@ -29,9 +22,7 @@ if TYPE_CHECKING:
     from pytest_promptse.config._option_types import Margin
     from pytest_promptse.record._schema import Record, SuiteRecord, TaskRecord
     from pytest_promptse.scoring._samples import Mode
-    from pytest_promptse.store._measured_variant import (
-        VariantRecord,
-    )
+    from pytest_promptse.store._measured_variant import VariantRecord
 
 # Settings on which the metrics of a suite depend.
 DECISIVE = (

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
         SuiteRecord,
         TaskRecord,
     )
-    from pytest_promptse.store._measured_variant import (
-        VariantRecord,
-    )
+    from pytest_promptse.store._measured_variant import VariantRecord
 
 
 class Loss(NamedTuple):

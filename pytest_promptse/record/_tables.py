@@ -16,15 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from pytest_promptse.record._schema import (
-        Record,
-        SuiteRecord,
-        TaskRecord,
-    )
+    from pytest_promptse.record._schema import Record, SuiteRecord, TaskRecord
     from pytest_promptse.record._sections import Column, Table
-    from pytest_promptse.store._measured_variant import (
-        VariantRecord,
-    )
+    from pytest_promptse.store._measured_variant import VariantRecord
 
 _LEVELS = ("suites", "tasks", "variants", "controls", "samples")
 _FIGURES = "figures"

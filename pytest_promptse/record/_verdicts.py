@@ -12,14 +12,8 @@ from pytest_promptse.config._metrics import METRICS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pytest_promptse.record._schema import (
-        Record,
-        SuiteRecord,
-        TaskRecord,
-    )
-    from pytest_promptse.store._measured_variant import (
-        VariantRecord,
-    )
+    from pytest_promptse.record._schema import Record, SuiteRecord, TaskRecord
+    from pytest_promptse.store._measured_variant import VariantRecord
 
 # If the originals pass less often than this, variants have hardly anything to lose.
 _LEAST_PASS_RATE = 0.1

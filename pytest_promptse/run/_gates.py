@@ -39,8 +39,8 @@ class Scores:
 
     Parameters
     ----------
-    The log entries of the run.
-        The log of the run.
+    run_log
+        The log of the run. Variants that are added to it later count as well.
     """
 
     def __init__(self, run_log: RunLog) -> None:

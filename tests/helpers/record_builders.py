@@ -28,9 +28,7 @@ from pytest_promptse.record._schema import (
     UsageRecord,
 )
 from pytest_promptse.scoring._scores import Gate
-from pytest_promptse.store._measured_variant import (
-    VariantRecord,
-)
+from pytest_promptse.store._measured_variant import VariantRecord
 
 EMOTIONS = {
     "excited": EmotionRecord(valence=0.8, arousal=0.8),

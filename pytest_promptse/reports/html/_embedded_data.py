@@ -18,14 +18,8 @@ from pytest_promptse.variants._word_diff import word_diff
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pytest_promptse.record._schema import (
-        Record,
-        TaskRecord,
-    )
-    from pytest_promptse.store._measured_variant import (
-        SampleRecord,
-        VariantRecord,
-    )
+    from pytest_promptse.record._schema import Record, TaskRecord
+    from pytest_promptse.store._measured_variant import SampleRecord, VariantRecord
 
 LIMIT_BYTES = 4_500_000
 """Limit of the embedded data, for pages of up to 6 MB with tables and figures."""

@@ -13,13 +13,8 @@ from pytest_promptse.reports.terminal._harmful import command, difference
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pytest_promptse.record._schema import (
-        InvocationRecord,
-    )
-    from pytest_promptse.store._measured_variant import (
-        SampleRecord,
-        VariantRecord,
-    )
+    from pytest_promptse.record._schema import InvocationRecord
+    from pytest_promptse.store._measured_variant import SampleRecord, VariantRecord
 
 _INDENT = "  "
 

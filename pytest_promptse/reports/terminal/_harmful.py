@@ -17,12 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from pytest_promptse.record._queries import Losses
-    from pytest_promptse.record._schema import (
-        InvocationRecord,
-    )
-    from pytest_promptse.store._measured_variant import (
-        VariantRecord,
-    )
+    from pytest_promptse.record._schema import InvocationRecord
+    from pytest_promptse.store._measured_variant import VariantRecord
 
 SHOWN = 3
 _CONTEXT_WORDS = 4

@@ -18,13 +18,8 @@ from pytest_promptse.reports._formatting import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pytest_promptse.record._schema import (
-        Calibrations,
-        TaskRecord,
-    )
-    from pytest_promptse.store._measured_variant import (
-        VariantRecord,
-    )
+    from pytest_promptse.record._schema import Calibrations, TaskRecord
+    from pytest_promptse.store._measured_variant import VariantRecord
 
 _MOST_NAME = 60
 _WIDTHS = (6, 7, 8)
