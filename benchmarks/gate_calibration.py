@@ -1,17 +1,19 @@
 """Measure the error rates of gates, on simulated models whose pass rates are known.
 
 ``python benchmarks/gate_calibration.py`` takes about ten minutes on two idle cores. It prints every
-table and writes them into the pages on gates. With ``--quick`` it takes under a minute and only
-prints.
+table and writes them into the pages on gates, and into ``benchmarks/results`` with the machine, the
+date and the seed. With ``--quick`` it takes under a minute and only prints.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import platform
 import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,7 +35,7 @@ from planning import CASES, stated_and_simulated
 from rerun_simulations import misses_over_reruns
 from round_simulations import in_rounds, single_in_rounds
 from simulated_models import CI, DISTANCES, PAPER, POPULATIONS, PRESETS, SMOKE
-from truth_simulations import FIGURES, TRUTHS, misses, power_of
+from truth_simulations import FIGURES, TRUE_RATES, TRUTHS, misses, power_of, true_rate_misses
 
 from pytest_promptse.scoring._gate import pass_rate_limits
 
@@ -44,9 +46,12 @@ if TYPE_CHECKING:
 
     from pytest_promptse.scoring._samples import Mode, Weighting
 
+RESULTS = Path(__file__).resolve().parent / "results"
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "explanation"
 # The page that a table is written into. Tables not listed here go into gates.md.
 PAGES = dict.fromkeys(("power by figure", "reruns", "few tasks", "planning"), "choosing-a-gate.md")
+# Tables that are too long for a page.
+ONLY_KEPT = {"true rates"}
 FULL = Effort(suites=1200, resamples=999, truth=400_000, scored=2000)
 QUICK = Effort(suites=100, resamples=499, truth=100_000, scored=12)
 
@@ -90,6 +95,35 @@ def truths_ci_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
 def truths_paper_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     """The same with the preset `paper`."""
     return _truths(PAPER, effort, pool)
+
+
+def true_rates_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """Errors of confident gates whose thresholds are figures of the true rates."""
+    figures = ("AUC-E", "drop", "squared sensitivity", "pass@1")
+    jobs = {
+        (plan, n, name): pool.submit(
+            true_rate_misses,
+            name,
+            n,
+            plan,
+            suites=effort.suites // 3 if n < 164 else effort.suites // 6,  # noqa: PLR2004
+            size=effort.truth,
+            seed=effort.seed,
+        )
+        for plan in (SMOKE, CI)
+        for n in (3, 8, 20, 50, 164)
+        for name in TRUE_RATES
+    }
+    rows = []
+    for plan in (SMOKE, CI):
+        for name in TRUE_RATES:
+            for figure in figures:
+                cells = []
+                for n in (3, 8, 20, 50, 164):
+                    fails, passes = jobs[plan, n, name].result()[figure]
+                    cells.append(f"{100 * fails:.1f} / {100 * passes:.1f}")
+                rows.append((plan.name, name, figure, *cells))
+    return table(("preset", "model", "gate", "3", "8", "20", "50", "164 tasks"), rows)
 
 
 def power_by_figure_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
@@ -427,6 +461,7 @@ _ROUNDS = (
 TABLES: dict[str, Callable[[Effort, ProcessPoolExecutor], str]] = {
     "truths ci": truths_ci_table,
     "truths paper": truths_paper_table,
+    "true rates": true_rates_table,
     "power by figure": power_by_figure_table,
     "bias": bias_table,
     "ceiling": ceiling_table,
@@ -466,6 +501,18 @@ def write_into(page: str, name: str, text: str) -> str:
     return f"{before}{start}\n{text}\n{close}{after}"
 
 
+def keep(name: str, text: str, effort: Effort) -> None:
+    """Write a table to the results, with what it was measured by."""
+    RESULTS.mkdir(exist_ok=True)
+    today = datetime.now(UTC).date()
+    head = (
+        f"{name}: {today}, {platform.machine()}, {os.cpu_count()} cores, Python "
+        f"{platform.python_version()}, seed {effort.seed}, {effort.suites} suites for the largest "
+        "table"
+    )
+    (RESULTS / f"{name.replace(' ', '-')}.md").write_text(f"{head}\n\n{text}\n")
+
+
 def main() -> None:
     """Run the simulations."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -484,6 +531,9 @@ def main() -> None:
             text = TABLES[name](effort, pool)
             print(f"\n{name}\n\n{text}", flush=True)
             if not arguments.quick:
+                keep(name, text, effort)
+                if name in ONLY_KEPT:
+                    continue
                 page = DOCS / PAGES.get(name, "gates.md")
                 page.write_text(write_into(page.read_text(), name, text))
     print(f"\n{time.perf_counter() - started:.0f} s")

@@ -139,6 +139,38 @@ def rare_breaks(n: int, shape: tuple[int, ...], rng: np.random.Generator) -> Dra
     return Drawn(np.full(n, 0.97), np.where(broken, 0.1, 0.97), _emotions(n, shape, rng))
 
 
+def hard_tasks(n: int, shape: tuple[int, ...], rng: np.random.Generator) -> Drawn:
+    """Pass rates from Beta(2, 1). Tasks below one half lose half of their rate, others nothing."""
+    q = rng.beta(2, 1, n)
+    kept = np.where(q < 0.5, 0.5, 1.0)  # noqa: PLR2004 - the hard half
+    v = np.broadcast_to((q * kept)[:, None, None], (n, *shape))
+    return Drawn(q, v, _emotions(n, shape, rng))
+
+
+def gains(n: int, shape: tuple[int, ...], rng: np.random.Generator) -> Drawn:
+    """Pass rates from Beta(2, 1), and variants solve half of what the original fails."""
+    q = rng.beta(2, 1, n)
+    v = np.broadcast_to((0.5 + 0.5 * q)[:, None, None], (n, *shape))
+    return Drawn(q, v, _emotions(n, shape, rng))
+
+
+def one_voice(n: int, shape: tuple[int, ...], rng: np.random.Generator) -> Drawn:
+    """One emotion of eight breaks every task, but only with one trait in four."""
+    q = rng.beta(5, 1, n)
+    emotions = _emotions(n, shape, rng)
+    hit = (emotions == 0) & _happens(0.25, (n, *shape), rng)
+    return Drawn(q, np.where(hit, 0.05 * q[:, None, None], q[:, None, None]), emotions)
+
+
+def middle_level(n: int, shape: tuple[int, ...], rng: np.random.Generator) -> Drawn:
+    """Variants lose 0.2 at the middle distance, and nothing at the others."""
+    q = 0.2 + 0.8 * rng.beta(5, 1, n)
+    loss = np.zeros((1, shape[0], 1))
+    loss[0, shape[0] // 2] = 0.2
+    v = np.broadcast_to(q[:, None, None] - loss, (n, *shape))
+    return Drawn(q, v, _emotions(n, shape, rng))
+
+
 def copied(n: int, shape: tuple[int, ...], rng: np.random.Generator) -> Drawn:
     """Like *stable*, but 30 % of the samples repeat the one before."""
     drawn = stable(n, shape, rng)
@@ -158,6 +190,19 @@ TRUTHS: dict[str, Callable[[int, tuple[int, ...], np.random.Generator], Drawn]] 
     "rare breaks": rare_breaks,
     "copied samples": copied,
 }
+
+
+TRUE_RATES = {
+    "stable at 0.6": lambda n, shape, rng: Drawn(
+        np.full(n, 0.6), np.full((n, *shape), 0.6), _emotions(n, shape, rng)
+    ),
+    **{name: TRUTHS[name] for name in TRUTHS if name not in ("5 % catastrophic", "rare gains")},
+    "hard tasks lose half": hard_tasks,
+    "gains": gains,
+    "one emotion with one trait": one_voice,
+    "only the middle distance": middle_level,
+}
+"""Kinds of models for thresholds in true rates, with the stable model of a medium pass rate."""
 
 
 def pass_rates(rates: Floats, m: int, copies: float, rng: np.random.Generator) -> Floats:
@@ -212,7 +257,8 @@ def task_figures(drawn: Drawn, plan: Sampling, rng: np.random.Generator) -> dict
         "E(0.3)": full[:, -1],
         "light AUC-E": (1.0 - np.abs(gaps.mean(axis=-1))) @ w,
         "excess": (np.abs(gaps) - null).mean(axis=-1) @ w,
-        "drop": gaps.mean(axis=-1) @ w,
+        "drop": gaps.mean(axis=(1, 2)),
+        "area drop": gaps.mean(axis=-1) @ w,
         "squared sensitivity": np.stack(
             [
                 squared_sensitivity(p, v[:, at], m_p=np.full(p.shape, m_p), m_v=np.array([m_v]))
@@ -351,6 +397,53 @@ def _judged(
     if figure in FAIL_BY_RESAMPLING:
         below = plain_below
     return Misses(fails=below, passes=above, plain_fails=plain_below, plain_passes=plain_above)
+
+
+def true_rate_misses(
+    name: str, n: int, plan: Sampling, *, suites: int, size: int, seed: int = 0
+) -> dict[str, tuple[float, float]]:
+    """Return how often gates fail and pass if thresholds are figures of the true rates themselves.
+
+    The threshold of AUC-E is that without any sampling noise. Its gate fails only if a lower limit
+    of the true sensitivity is beyond the threshold too, as in `run._gates`.
+    """
+    rng = generator(seed, "true rates", name, str(n), plan.name)
+    shape, w = (len(DISTANCES), plan.variants), area_weights(DISTANCES)
+    drawn = TRUE_RATES[name](max(size // (plan.variants * 3), 20_000), shape, rng)
+    gaps = drawn.original[:, None, None] - drawn.variants
+    truth = {
+        "AUC-E": float((1.0 - np.abs(gaps).mean(axis=-1) @ w).mean()),
+        "drop": float(gaps.mean()),
+        "squared sensitivity": float(((gaps**2).mean(axis=-1) @ w).mean()),
+        "pass@1": float(drawn.original.mean()),
+    }
+    drawn = TRUE_RATES[name](suites * n, shape, rng)
+    found = {
+        figure: values.reshape(suites, n)
+        for figure, values in task_figures(drawn, plan, rng).items()
+    }
+    result = {}
+    for figure, threshold in truth.items():
+        judged = _judged(figure, found[figure], threshold, plan, rng)
+        fails = judged.fails
+        if figure == "AUC-E" and fails:
+            below = _limits(figure, found[figure], plan, rng)[1] < threshold - 1e-9
+            signed = hull(found["area drop"], (-1.0, 1.0), rng)
+            least = np.maximum.reduce(
+                [
+                    _limits("excess", found["excess"], plan, rng)[0],
+                    _limits("squared sensitivity", found["squared sensitivity"], plan, rng)[0],
+                    np.maximum(signed[0], -signed[1]),
+                ]
+            )
+            fails = float(np.mean(below & (least > 1.0 - threshold)))
+        result[figure] = (fails, judged.passes)
+    return result
+
+
+def _limits(figure: str, values: Floats, plan: Sampling, rng: np.random.Generator) -> Floats:
+    bounds = bounds_of(figure, plan)
+    return hull(values, bounds, rng)
 
 
 def _joined(one: Floats, other: Floats) -> Floats:
