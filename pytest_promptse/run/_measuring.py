@@ -122,12 +122,20 @@ class Measuring:
                 suite,
                 planned,
                 judged,
-                tokens=self._store.tokens(planned.job.key, programs=planned.programs),
+                tokens=self._tokens(planned),
                 node=node_of(planned),
             )
             self._run_log.add(row)
             measured[planned.key] = PassCount(row.variant.passes, row.variant.n)
         return measured[planned.key]
+
+    def _tokens(self, planned: PlannedVariant) -> tuple[float, float] | None:
+        """Return the prompt and completion tokens of one attempt, with those of a first request."""
+        tokens = self._store.tokens(planned.job.key, programs=planned.programs)
+        if planned.first_key is None or tokens is None:
+            return tokens
+        first = self._store.tokens(planned.first_key) or (0.0, 0.0)
+        return tokens[0] + first[0], tokens[1] + first[1]
 
     def measured_prompt(self, suite: Suite, planned: PlannedVariant) -> VariantRow:
         """Return a variant that was measured, with the texts that its samples refer to.

@@ -49,6 +49,8 @@ class PlannedVariant:
         True for a control variant, which is measured beside the variants and is part of no gate.
     programs
         Number of completions of each sample, of which one is judged.
+    first_key
+        The key of the answered first request, if the template has two requests.
     """
 
     task: Task
@@ -58,6 +60,7 @@ class PlannedVariant:
     job_for: Callable[[VariantPrompt], Job]
     control: bool = False
     programs: int = 1
+    first_key: str | None = None
 
     @property
     def n_completions(self) -> int:
@@ -102,6 +105,18 @@ class PlannedVariant:
         has.
         """
         return self._made.pending
+
+    @property
+    def asks_first(self) -> bool:
+        """True if `job` is the first of two requests, whose answer the samples need."""
+        return self._made.answered is not None
+
+    def after(self, answer: str) -> PlannedVariant:
+        """Return the variant with the answer to its first request, if it has one."""
+        answered = self._made.answered
+        if answered is None:
+            return self
+        return replace(self, make=partial(answered, answer), first_key=self.job.key)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -415,6 +430,9 @@ def _job(
     template: str | None,
     since: Callable[[], float],
 ) -> Job:
+    if made.answered is not None:
+        # One answer serves all samples, as if it were a part of the prompt.
+        n, decoding = 1, Decoding(temperature=0.0, max_tokens=decoding.max_tokens)
     key = completion_key(identity, made.prompt, decoding, seed)
     return Job(
         key=key if made.pending is None else f"pending-{key}",

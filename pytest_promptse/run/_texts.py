@@ -1,4 +1,4 @@
-"""Make the texts of variants that a model writes or judges, before the variants are measured."""
+"""Make the prompts that need answers of a model, before the variants are measured."""
 
 from __future__ import annotations
 
@@ -68,32 +68,48 @@ class TextRequests:
         """Return all requests that a variant may still need, as an upper bound for the cost."""
         jobs = self.next_jobs(suite, planned)
         if planned.job.key in self._waiting:
-            jobs.append(planned.job)
+            if planned.pending is not None:
+                jobs.append(planned.job)
+            if planned.asks_first:
+                # As long as the task, since the answer should be a part of it.
+                samples = planned.after(planned.task_text).job
+                jobs.append(replace(samples, key=f"pending-{planned.job.key}"))
         if planned.pending is not None:
             for pending in planned.pending.rewrites:
                 jobs += self._model_variants.expected_jobs(pending)
         return jobs
 
     def next_jobs(self, suite: Suite, planned: PlannedVariant) -> list[Job]:
-        """Return the next requests for a variant: for its texts, or then for its samples.
+        """Return the next requests for a variant: for its texts, a first request, or its samples.
 
         The list is empty if the rewriter's model failed; the item of the variant reports that
         error.
         """
-        if planned.pending is None:
-            return [planned.job]
         try:
-            steps = [self._model_variants.next_step(text) for text in planned.pending.rewrites]
+            jobs = self._jobs_before_samples(planned)
         except ModelError:
             # The item that measures the variant reports the error.
             self._waiting.pop(planned.job.key, None)
             return []
-        jobs = [step for step in steps if isinstance(step, Job)]
-        if jobs:
+        if isinstance(jobs, list):
             self._waiting[planned.job.key] = _Waiting(suite, planned, jobs)
             return jobs
         self._waiting.pop(planned.job.key, None)
-        return [_with_written(planned, steps).job]
+        return [jobs.job]
+
+    def _jobs_before_samples(self, planned: PlannedVariant) -> list[Job] | PlannedVariant:
+        """Return the requests that a prompt still needs, or the variant with its prompt."""
+        if planned.pending is not None:
+            steps = [self._model_variants.next_step(text) for text in planned.pending.rewrites]
+            jobs = [step for step in steps if isinstance(step, Job)]
+            if jobs:
+                return jobs
+            planned = _with_written(planned, steps)
+        if not planned.asks_first:
+            return planned
+        job = planned.job
+        answers = self._store().completions(job.key, 1, since=job.since)
+        return planned.after(answers[0].text) if answers else [job]
 
     def request(self, suite: Suite, variants: Sequence[PlannedVariant]) -> None:
         """Request what variants of a suite need next."""
@@ -125,7 +141,7 @@ class TextRequests:
         self._checked = now + _CHECK_SHARE * (now - began)
 
     def written(self, planned: PlannedVariant, tick: Callable[[], object]) -> PlannedVariant:
-        """Wait for the texts of a variant and return the variant with its texts.
+        """Wait for all that the prompt of a variant needs, and return the variant with its prompt.
 
         `tick` is called while it waits.
 
@@ -134,10 +150,16 @@ class TextRequests:
         NotScoredError
             If a text is missing or every text was rejected.
         """
-        if planned.pending is None:
+        if planned.pending is not None:
+            planned = self._with_texts(planned, tick)
+        if not planned.asks_first:
             return planned
+        [answer] = self._sampler().completions(planned.job, tick=tick)
+        return planned.after(answer.text)
+
+    def _with_texts(self, planned: PlannedVariant, tick: Callable[[], object]) -> PlannedVariant:
         written = []
-        for rewrite in planned.pending.rewrites:
+        for rewrite in planned.pending.rewrites if planned.pending else ():
             try:
                 while isinstance(step := self._model_variants.next_step(rewrite), Job):
                     self._wait(step, tick)

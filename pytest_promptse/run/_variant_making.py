@@ -14,10 +14,10 @@ from msgspec import structs
 
 from pytest_promptse import variants as variants_package
 from pytest_promptse.config._data_files import templates_dir
-from pytest_promptse.errors import PromptseError, VariantError
+from pytest_promptse.errors import PromptseError, TaskError, VariantError
 from pytest_promptse.models._base import Prompt
 from pytest_promptse.run._model_variants import DoubtedText, PendingText, rewrites
-from pytest_promptse.tasks._template import render
+from pytest_promptse.tasks._template import render, render_first
 from pytest_promptse.variants._audit import check_frozen, frozen
 from pytest_promptse.variants._entailment import EntailmentJudge
 from pytest_promptse.variants._files import folder_of, template_folder
@@ -56,12 +56,16 @@ class VariantPrompt:
     pending
         The texts that a model must still write or judge, or None if there are none. Until then,
         variant and prompt have the original's text.
+    answered
+        Returns the prompt for the samples, given the answer to this one. None if the samples are
+        answers to this one.
     """
 
     variant: Variant
     prompt: Prompt
     task_text: str
     pending: PendingTexts | None = None
+    answered: Callable[[str], VariantPrompt] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -603,11 +607,23 @@ def _with_template(
 
 
 def _prompt(task: Task, variant: Variant, template: Template | None) -> VariantPrompt:
+    answered = None
     if template is None:
         prompt = Prompt(user=variant.text)
+    elif template.first:
+        system, user = render_first(template, task, variant.text)
+        prompt = Prompt(user=user, system=system)
+        answered = partial(_prompt_after, task, variant, template)
     else:
         system, user = render(template, task, variant.text)
         prompt = Prompt(user=user, system=system)
+    return VariantPrompt(variant=variant, prompt=prompt, task_text=variant.text, answered=answered)
+
+
+def _prompt_after(task: Task, variant: Variant, template: Template, answer: str) -> VariantPrompt:
+    """Return the second prompt of a template of two requests, given the answer to the first."""
+    system, user = render(template, task, variant.text, first=answer)
+    prompt = Prompt(user=user, system=system)
     return VariantPrompt(variant=variant, prompt=prompt, task_text=variant.text)
 
 
@@ -620,6 +636,11 @@ def _prompt_of_template_variant(
     variant has the text of the whole prompt. Its distance is that between the whole original prompt
     and the whole prompt.
     """
+    if view.template.first:
+        raise TaskError(
+            f"{view.template.path}: a template of two requests cannot be reworded; leave out "
+            "--promptse-perturb"
+        )
     unchanged = _whole_text(
         _prompt(task, structs.replace(of_task, text=task.prompt), view.template)
     )

@@ -27,6 +27,8 @@ _BLOCKS = ("system", "user")
 # A template for people and models to read needs far less.
 _MOST_TURNS = 100_000
 _LONGEST_PART = 2**20
+ANSWER = "first"
+"""The name of the answer to the first request in a template of two requests."""
 _SEEN = ("prompt", "id", "entry_point", "is_stub")
 
 
@@ -63,12 +65,16 @@ class Parts:
         Number of lines in the file above the body.
     variables
         The variables that the header declares.
+    takes_answer
+        True if the body uses the answer to an earlier request as ``first``. It may then leave out
+        the task, which the earlier request has.
     """
 
     path: Path
     body: str
     above: int
     variables: Mapping[str, Any]
+    takes_answer: bool = False
 
     def validate(self) -> None:
         """Check the body without a task.
@@ -84,7 +90,10 @@ class Parts:
         for node in tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)):
             raise self._error("a template stands alone; write out what it includes", node.lineno)
         known = {"task", *self.variables, *self._environment.globals}
-        for name in sorted(find_undeclared_variables(tree) - known):
+        if self.takes_answer:
+            known.add(ANSWER)
+        undeclared = find_undeclared_variables(tree)
+        for name in sorted(undeclared - known):
             line = next(node.lineno for node in tree.find_all(nodes.Name) if node.name == name)
             hint = nearest(name, known) or "; declare it in the header under 'variables'"
             raise self._error(f"{name!r} is not declared{hint}", line)
@@ -97,7 +106,10 @@ class Parts:
                     f"{', '.join(f'task.{name}' for name in _SEEN)}",
                     line,
                 )
-        if "prompt" not in dict(seen):
+        if self.takes_answer:
+            if ANSWER not in undeclared:
+                raise self._error(f"does not use the first answer; put {{{{ {ANSWER} }}}} in", 1)
+        elif "prompt" not in dict(seen):
             raise self._error("does not use the task; put {{ task.prompt }} where it belongs", 1)
 
     def require_same_code(self, changed: Parts) -> None:
@@ -119,8 +131,10 @@ class Parts:
         tokens = self._environment.lex(self.body)
         return [token for token in tokens if token[1] not in ("data", "whitespace")]
 
-    def render(self, task: Task, text: str) -> tuple[str | None, str]:
+    def render(self, task: Task, text: str, answer: str = "") -> tuple[str | None, str]:
         """Return the system message, or None, and the user message.
+
+        `answer` is that to the earlier request, if the body takes it.
 
         Raises
         ------
@@ -128,14 +142,14 @@ class Parts:
             If an expression fails, the text is not used, or the user message is empty.
         """
         view = TaskView(task.id, task.entry_point, task.is_stub, text)
-        given = {**self.variables, "task": view, _TURNS: count()}
+        given = {**self.variables, "task": view, ANSWER: answer, _TURNS: count()}
         context = self._compiled.new_context(given)
         if self._compiled.blocks:
             system = self._part("system", context) if "system" in self._compiled.blocks else ""
             user = self._part("user", context)
         else:
             system, user = "", self._part(None, context)
-        if not view._used:  # noqa: SLF001 - hidden from templates, not from here
+        if not (view._used or self.takes_answer):  # noqa: SLF001 - hidden from templates, not from here
             raise TaskError(f"{self.path}: does not use task.prompt for the task {task.id!r}")
         if not user.strip():
             raise TaskError(f"{self.path}: the user message is empty for the task {task.id!r}")

@@ -77,6 +77,9 @@ class Template:
         own examples is judged.
     helps
         The causes of failure that the template is meant for; empty for all.
+    first
+        The Jinja2 source of a request that is sent before, whose answer the body uses; empty for
+        one request only.
     """
 
     name: str
@@ -87,6 +90,7 @@ class Template:
     max_tokens_times: int = 1
     programs: int = 1
     helps: tuple[Cause, ...] = ()
+    first: str = ""
 
     @property
     def header(self) -> str:
@@ -134,7 +138,18 @@ class Template:
                 "prompt templates need Jinja2: pip install 'pytest-promptse[templates]'"
             ) from None
         above = self.header.count("\n")
-        return Parts(path=self.path, body=self.body, above=above, variables=self.variables)
+        return Parts(
+            path=self.path,
+            body=self.body,
+            above=above,
+            variables=self.variables,
+            takes_answer=bool(self.first),
+        )
+
+    @cached_property
+    def _first_parts(self) -> Parts:
+        above = self.source.partition("first:")[0].count("\n") + 1
+        return replace(self._parts, body=self.first, above=above, takes_answer=False)
 
 
 def anchored(pattern: str, folder: Path, root: Path) -> str:
@@ -185,7 +200,12 @@ def load_templates(patterns: Sequence[str], root: Path) -> tuple[Template, ...]:
     return tuple(found.values())
 
 
-def render(template: Template, task: Task, text: str) -> tuple[str | None, str]:
+def render_first(template: Template, task: Task, text: str) -> tuple[str | None, str]:
+    """Render the first of two requests of a template, as `render` does the template."""
+    return template._first_parts.render(task, text)  # noqa: SLF001 - two halves of one module
+
+
+def render(template: Template, task: Task, text: str, *, first: str = "") -> tuple[str | None, str]:
     """Render a template for a task. Return the system message, or None, and the user message.
 
     Parameters
@@ -196,13 +216,15 @@ def render(template: Template, task: Task, text: str) -> tuple[str | None, str]:
         The task of the prompt.
     text
         The text of the original or variant, available in the template as ``task.prompt``.
+    first
+        The answer to the first request, for a template of two requests.
 
     Raises
     ------
     TaskError
         If rendering fails, the template does not use `text`, or the user message is empty.
     """
-    return template._parts.render(task, text)  # noqa: SLF001 - two halves of one module
+    return template._parts.render(task, text, first)  # noqa: SLF001 - two halves of one module
 
 
 def _matches(pattern: str, root: Path) -> list[tuple[Path, str]]:
@@ -239,6 +261,8 @@ def _load(path: Path, place: str) -> Template:
         **{"name": path.stem} | _header(source, path), path=path, place=place, source=source
     )
     template._parts.validate()  # noqa: SLF001 - two halves of one module
+    if template.first:
+        template._first_parts.validate()  # noqa: SLF001 - two halves of one module
     return template
 
 
@@ -292,5 +316,6 @@ _FIELDS: Mapping[str, Callable[[YamlNode], Any]] = {
     "max_tokens_times": _times,
     "programs": _times,
     "helps": _causes,
+    "first": lambda node: node.text("the first request"),
 }
 """The keys of the header, each a field of `Template`, with the function that reads its value."""

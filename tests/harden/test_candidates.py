@@ -8,14 +8,15 @@ from pytest_promptse.errors import TaskError
 from pytest_promptse.harden._candidates import is_for, load_candidates
 from pytest_promptse.harden._search import UNTOUCHED
 from pytest_promptse.tasks._task import Task
-from pytest_promptse.tasks._template import render
+from pytest_promptse.tasks._template import render, render_first
 
 PROMPT = "I am tired.\n\nWrite `slug(text: str) -> str`: join the words with `-`."
 
 
 def text_of(candidates, name, prompt=PROMPT):
     task = Task(id="slug", prompt=prompt, entry_point="slug")
-    return render(candidates[name].template, task, prompt)
+    template = candidates[name].template
+    return (render_first if template.first else render)(template, task, prompt)
 
 
 def test_each_shipped_candidate_says_its_idea_and_keeps_the_specification(tmp_path):
@@ -55,7 +56,7 @@ def test_a_name_that_is_taken_is_an_error(tmp_path):
 def lost(prompt, *causes):
     """Return a record of one prompt whose variants fail for these causes."""
     variants = [SimpleNamespace(causes=dict.fromkeys(causes, 1))]
-    task = SimpleNamespace(original=SimpleNamespace(prompt=prompt), variants=variants)
+    task = SimpleNamespace(original=SimpleNamespace(text=prompt), variants=variants)
     return SimpleNamespace(tasks=[task])
 
 

@@ -261,3 +261,69 @@ def test_templates_are_ranked_with_what_a_solved_task_takes(prompts, run, pytest
     original = task["original"]
     spent = original["prompt_tokens"] + original["completion_tokens"]
     assert plain["tokens_per_solved"] == pytest.approx(spent / original["pass_rate"])
+
+
+TWO = "---\nfirst: |\n  Repeat: {{ task.prompt }}\n---\nSolve: {{ first }}"
+ECHO = """
+from pytest_promptse.models import Capabilities, Completion, Response, Usage
+
+class Echo:
+    spec, identity, concurrency = "echo:x", {"backend": "echo"}, 4
+
+    async def start(self):
+        return Capabilities(form="chat")
+
+    async def complete(self, request):
+        prompt = request.prompt.user
+        with open("requests", "a") as file:
+            file.write(f"{request.n} {request.decoding.temperature:g} {prompt.split(':')[0]}\\n")
+        text = "```python\\ndef slugify(text):\\n    return text\\n```"
+        if prompt.startswith("Repeat: "):
+            text = "the request"
+        elif prompt != "Solve: the request":
+            text = "the answer to the first request is missing"
+        return Response(
+            completions=tuple(
+                Completion(index=request.first + n, text=text) for n in range(request.n)
+            ),
+            usage=Usage(requests=1, prompt_tokens=10, completion_tokens=5 * request.n),
+        )
+
+    async def close(self):
+        pass
+
+def pytest_promptse_backend(name, model, options):
+    return Echo() if name == "echo" else None
+"""
+
+
+def test_a_template_of_two_requests_puts_the_first_answer_into_the_second(slug, pytester, run):
+    (pytester.path / "two.j2").write_text(TWO)
+    pytester.makeconftest(ECHO)
+    options = ("--promptse-model", "echo:x", "--promptse-template", "two.j2")
+    dry = run(*options, "--promptse-dry-run").stdout.str()
+    run(*options, *REPORT)
+    requests = (pytester.path / "requests").read_text().splitlines()
+    first = [line for line in requests if line.endswith("Repeat")]
+    samples = [line for line in requests if line.endswith("Solve")]
+    # One answer serves all samples of a prompt.
+    assert set(first) == {"1 0 Repeat"}
+    assert len(first) == len(samples) == len(requests) / 2
+    completions = sum(int(line.split()[0]) for line in requests)
+    assert f"{completions} completions" in dry
+    [task] = record(pytester)["tasks"]
+    assert "no_code" not in task["original"]["causes"]
+    assert task["original"]["prompt_tokens"] == 20
+    assert task["original"]["completion_tokens"] == 10
+    # The store has both answers.
+    run(*options)
+    assert (pytester.path / "requests").read_text().splitlines() == requests
+
+
+def test_a_template_of_two_requests_is_not_reworded(slug, pytester, run):
+    sentence = "Write the function that the text below describes. Use no library.\n\n{{ first }}"
+    (pytester.path / "two.j2").write_text(TWO.replace("Solve: {{ first }}", sentence))
+    result = run(*MODEL, "--promptse-template", "two.j2", "--promptse-perturb", "template")
+    assert "two.j2: a template of two requests cannot be reworded" in (
+        result.stdout.str() + result.stderr.str()
+    )

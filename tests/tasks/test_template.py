@@ -148,6 +148,7 @@ HEADER = "---\nvariables:\n  items: [1, 2]\n---\n"
         ("---\nname: a[b]\n---\n", 2, "must do without"),
         ("---\nprograms: 0\n---\n", 2, "0 is not a whole number from 1 to 64"),
         ("---\nmax_tokens_times: 1.5\n---\n", 2, "1.5 is not a whole number"),
+        ("---\nfirst: Say {{ task.prompt }}\n---\n", 4, "put {{ first }} in"),
         ("---\nhelps: [truncate]\n---\n", 2, "did you mean 'truncated'"),
         ("---\nname: [\n---\n", 3, "node content"),
     ],
