@@ -204,7 +204,7 @@ def test_a_metaclass_makes_values_of_the_check_its_own(candidate):
     6,
     "import datetime\nclass D(datetime.timedelta):\n    def __sub__(s, o): return datetime.timedelta(0)\n    __rsub__ = __sub__\n"
     "    def __reduce_ex__(s, p): return (D, (1,))\ndef f(x): return D(5)",
-    "import datetime\nclass D(datetime.timedelta):\n    days = property(lambda s: 3)\n    def __eq__(s, o): return True\n"
+    "import datetime\nclass D(datetime.timedelta):\n    days = property(lambda s: 4)\n    def __eq__(s, o): return True\n"
     "    def __hash__(s): return 0\ndef f(x): return D(5)",
     *frames(
         'd = built(W.CLASS, 7, "D", "D", "m", None, "__eq__ __reduce_ex__", "__eq__ __reduce_ex__", "", None,'
