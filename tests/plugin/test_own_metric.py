@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import subprocess
 import sys
 
 import pytest
 from record_schema import check_record
-
-from pytest_promptse.cli._main import main
 
 METRIC = """
 from pytest_promptse.config import Metric
@@ -27,7 +24,7 @@ def pytest_promptse_metrics():
         )
     ]
 """
-_MERGE = "import sys; from pytest_promptse.cli._main import main; sys.exit(main(sys.argv[1:]))"
+_COMMAND = "import sys; from pytest_promptse.cli._main import main; sys.exit(main(sys.argv[1:]))"
 OPTION = ("--promptse-min-worst-rate", "0.4", "--promptse-gate", "point")
 
 
@@ -36,6 +33,18 @@ def model(answers, programs, slug, pytester) -> str:
     """A model that solves half of the samples of one variant, in a project with a metric."""
     pytester.makeconftest(METRIC)
     return answers({0.2: [programs.wrong, programs.right]})
+
+
+def promptse(pytester, *arguments: str) -> subprocess.CompletedProcess[str]:
+    # In a process of its own: pytester forgets modules that a test imports, and NumPy cannot be
+    # imported again.
+    return subprocess.run(
+        [sys.executable, "-c", _COMMAND, *arguments],
+        cwd=pytester.path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def rows(path):
@@ -74,7 +83,8 @@ def test_it_has_an_option_a_gate_and_a_line_in_every_report(model, run, pytester
 
 def test_a_report_of_its_record_needs_no_plugin(model, run, pytester):
     run("--promptse-model", model, *OPTION, "--promptse-report", "json:r.json")
-    assert main(["report", "r.json", "md:again.md"]) == 0
+    (pytester.path / "conftest.py").unlink()
+    assert promptse(pytester, "report", "r.json", "md:again.md").returncode == 0
     assert "`rate of the worst variant` | 0.500" in (pytester.path / "again.md").read_text()
 
 
@@ -101,33 +111,23 @@ def test_it_is_compared_with_a_baseline(model, run, answers, programs):
     )
 
 
-def test_the_history_of_a_suite_has_a_column_for_it(model, run, pytester, capsys, monkeypatch):
+def test_the_history_of_a_suite_has_a_column_for_it(model, run, pytester):
     run("--promptse-model", model, *OPTION, "--promptse-save", "main")
-    monkeypatch.chdir(pytester.path)
-    assert main(["history", "--csv", "courses"]) == 0
+    shown = promptse(pytester, "history", "--csv", "courses")
+    assert shown.returncode == 0
     [table] = (pytester.path / "courses").glob("*.csv")
     assert rows(table)[0]["worst_rate"] == "0.5"
-    assert "worst_rate" in capsys.readouterr().out  # its label is the plugin's, which is not loaded
+    assert "worst_rate" in shown.stdout  # its label is the plugin's, which is not loaded
 
 
 def test_a_merge_decides_its_gate(model, run, pytester):
     options = ("--promptse-model", model, *OPTION, "--promptse-shard", "1/1")
     assert run(*options, "--promptse-report", "json:r.json").ret == 0
 
-    def merged(**environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-c", _MERGE, "merge", "r.json"],
-            cwd=pytester.path,
-            env={**os.environ, **environment},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    assert "promptse: merged 1 shards" in merged().stdout
-    assert merged().returncode == 0
+    assert "promptse: merged 1 shards" in promptse(pytester, "merge", "r.json").stdout
+    assert promptse(pytester, "merge", "r.json").returncode == 0
     (pytester.path / "conftest.py").unlink()
-    without = merged()
+    without = promptse(pytester, "merge", "r.json")
     assert without.returncode == 1
     assert "install the plugin that adds it" in without.stdout
 
