@@ -13,9 +13,10 @@ from pytest_promptse.errors import RecordError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_promptse.cli._arguments import Subparsers
+    from pytest_promptse.record._instruments import InstrumentRecord
     from pytest_promptse.record._schema import Record
     from pytest_promptse.store._measured_variant import VariantRecord
 
@@ -36,7 +37,8 @@ def add_parser(subparsers: Subparsers) -> None:
         description=(
             "Show what the last run measured for a node id. A single variant is shown in full: its "
             "changes from the original, each outcome with a program, and the command to rerun it. "
-            "The start of a node id lists all variants that it matches."
+            "The start of a node id lists all variants that it matches. A test of a questionnaire "
+            "shows the whole result of its suite."
         ),
     )
     show.add_argument("node", metavar="NODEID", help="a node id as pytest prints it, or its start")
@@ -53,11 +55,16 @@ def add_parser(subparsers: Subparsers) -> None:
 def _show(chosen: argparse.Namespace) -> int:
     from pytest_promptse.record._files import LAST_RUN  # noqa: PLC0415 - `promptse --help` is quick
     from pytest_promptse.record._schema import Record  # noqa: PLC0415
+    from pytest_promptse.reports._escaping import escaped  # noqa: PLC0415
 
     path = chosen.run or chosen.store / LAST_RUN
     if chosen.run is None and not path.is_file():
         raise RecordError(f"{str(chosen.store)!r} has no last run; name a record with --run")
     record = Record.load(path)
+    file = chosen.node.partition("::")[0]
+    if any(suite.id == file for suite in record.instruments):
+        _print_suites([suite for suite in escaped(record).instruments if suite.id == file])
+        return 0
     every = list(_measured(record))
     found = [one for one in every if one.node == chosen.node] or [
         one for one in every if one.node.startswith(chosen.node)
@@ -70,6 +77,13 @@ def _show(chosen: argparse.Namespace) -> int:
     else:
         _print(found[0], record)
     return 0
+
+
+def _print_suites(suites: Sequence[InstrumentRecord]) -> None:
+    from pytest_promptse.reports.terminal._instruments import render_suites  # noqa: PLC0415
+
+    width = shutil.get_terminal_size().columns
+    sys.stdout.write(render_suites(suites, width=width, colours=sys.stdout.isatty()) + "\n")
 
 
 def _measured(record: Record) -> Iterator[_Measured]:

@@ -46,6 +46,8 @@ def test_a_questionnaire_of_a_third_party_is_in_every_report(project, run, capsy
     (suite,) = record.instruments
     assert suite.data == {"totals": [14.0, 12.0]}
     assert [row["value"] for row in rows(record, "figures")] == [13.0, 1.0]
+    assert main(["show", "model.curiosity.yaml::run[1]"]) == 0
+    assert "curiosity, 4 to 20  13.000" in capsys.readouterr().out
     assert main(["compare", "x=r.json", "y=r.json", "--csv", "compared"]) == 0
     assert "curiosity, 4 to 20" in capsys.readouterr().out
     with (project.path / "compared" / "curiosity.csv").open(encoding="utf-8") as file:

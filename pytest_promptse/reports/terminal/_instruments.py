@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from pytest_promptse.reports._formatting import console, printed
 from pytest_promptse.reports._instruments import gate_line, problems_in_words, shown_blocks
 from pytest_promptse.reports.terminal._sections import lines_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rich.table import Table as Grid
 
@@ -28,6 +29,15 @@ def instrument_lines(record: Record, *, verbosity: int) -> Iterator[Iterable[Tex
     """
     for suite in record.instruments:
         yield suite_lines(suite, verbosity=verbosity)
+
+
+def render_suites(suites: Sequence[InstrumentRecord], *, width: int, colours: bool) -> str:
+    """Return all of the results of suites as text of at most `width` columns."""
+    out = console(width=width, colours=colours)
+    for suite in suites:
+        for line in suite_lines(suite, verbosity=1):
+            out.print(line)
+    return printed(out)
 
 
 def suite_lines(suite: InstrumentRecord, *, verbosity: int) -> Iterator[Text | Grid]:
