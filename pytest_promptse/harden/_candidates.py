@@ -38,6 +38,9 @@ class TemplateCandidate(NamedTuple):
 def load_candidates(patterns: Sequence[str], root: Path) -> dict[str, TemplateCandidate]:
     """Return the candidates by name: those of this package, then those of `patterns`.
 
+    Candidates of one request come before those of several, since the first of equally good ones is
+    taken.
+
     Parameters
     ----------
     patterns
@@ -51,13 +54,18 @@ def load_candidates(patterns: Sequence[str], root: Path) -> dict[str, TemplateCa
         If a template cannot be used, or two have one name.
     """
     shipped = str(templates_dir() / "harden" / "*.j2")
-    templates = load_templates([shipped, *patterns], root)
+    templates = sorted(load_templates([shipped, *patterns], root), key=_requests)
     candidates = {
         template.name: TemplateCandidate(template, _idea(template)) for template in templates
     }
     if UNTOUCHED not in candidates:
         raise TaskError(f"harden: {shipped} has no template {UNTOUCHED!r}; install again")
     return candidates
+
+
+def _requests(template: Template) -> int:
+    """Return the number of requests for one answer."""
+    return template.programs + bool(template.first)
 
 
 def is_for(candidate: TemplateCandidate, record: Record) -> bool:
