@@ -185,8 +185,8 @@ def escape_commands(text: str) -> str:
     return _COMMAND.sub(r"\1\\", text)
 
 
-def _escape(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"  # noqa: PLR2004 - two digits
 
 

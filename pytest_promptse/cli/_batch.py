@@ -196,13 +196,13 @@ def _export(chosen: argparse.Namespace) -> int:
     )
     with closing(_store(session.run.root / settings.store)) as store:
         estimates = estimate_cost(session.jobs, store, price=price)
-        cost = sum(each.cost or 0.0 for each in estimates)
+        cost = sum(estimate.cost or 0.0 for estimate in estimates)
         if settings.max_cost is not None and cost > settings.max_cost:
             raise SettingsError(
                 f"batch export: may cost up to {cost:.4g} at the batch price, more than "
                 f"--promptse-max-cost {settings.max_cost:g}"
             )
-        found = export_batch(
+        exported = export_batch(
             session.jobs,
             store,
             chosen.into,
@@ -210,11 +210,11 @@ def _export(chosen: argparse.Namespace) -> int:
             identity=session.run.backend(model).identity,
             options=options,
         )
-    for line in (each.line() for each in estimates):
+    for line in (estimate.line() for estimate in estimates):
         sys.stdout.write(f"promptse: at the batch price: {line}\n")
     sys.stdout.write(
-        f"{chosen.into}: {found.requests:,} requests for {found.samples:,} completions in "
-        f"{len(found.files)} files\n"
+        f"{chosen.into}: {exported.requests:,} requests for {exported.samples:,} completions in "
+        f"{len(exported.files)} files\n"
     )
     return 0
 
@@ -310,13 +310,13 @@ def _run(chosen: argparse.Namespace) -> int:
                 engine_args=arguments,
                 **concurrency,
             )
-        found = run_batch(chosen.folder, stage, progress=_show_progress)
+        answers = run_batch(chosen.folder, stage, progress=_show_progress)
     sys.stdout.write(
-        f"{found.results}: {found.known:,} requests had a result, {found.answered:,} were "
-        f"answered, {found.failed:,} failed\n"
+        f"{answers.results}: {answers.known:,} requests had a result, {answers.answered:,} were "
+        f"answered, {answers.failed:,} failed\n"
     )
     with closing(_store(chosen.store)) as store:
-        return _report(import_batch(chosen.folder, [found.results], store))
+        return _report(import_batch(chosen.folder, [answers.results], store))
 
 
 def _show_progress(done: int, total: int) -> None:

@@ -104,11 +104,11 @@ def _runs(given: Sequence[str]) -> list[NamedRecord]:
     here = Path.cwd()
     baselines = Baselines(here, here=here)
     runs = []
-    for each in given:
-        name, _, path = each.rpartition("=")
-        if Path(each).exists():
+    for argument in given:
+        name, _, path = argument.rpartition("=")
+        if Path(argument).exists():
             # A file name may contain "=".
-            name, path = "", each
+            name, path = "", argument
         runs.append(NamedRecord(path=path, record=baselines.load(path), name=name or None))
     return runs
 
@@ -118,20 +118,20 @@ def _pairs(given: Sequence[str], option: str, read: Callable[[str], _T]) -> dict
 
     `option` is named in errors. `read` converts a value, and raises ValueError if it cannot.
     """
-    found = {}
-    for each in given:
-        model, _, value = each.rpartition("=")
+    values = {}
+    for argument in given:
+        model, _, value = argument.rpartition("=")
         try:
-            found[model] = read(value)
+            values[model] = read(value)
         except ValueError:
             model = ""
         if not (model and value):
             example = "7" if read is _billions else "llama"
             raise SettingsError(
-                f"compare: {option} {each!r} names no model and value; give {option} "
+                f"compare: {option} {argument!r} names no model and value; give {option} "
                 f"openai:some-model={example}"
             )
-    return found
+    return values
 
 
 def _billions(value: str) -> float:

@@ -53,7 +53,9 @@ def installed_instruments() -> list[Instrument]:
     plugins = _Plugins("pytest")
     plugins.add_hookspecs(hookspecs)
     plugins.load_setuptools_entrypoints(hookspecs.INSTRUMENTS)
-    return [one for some in plugins.hook.pytest_promptse_instruments() for one in some]
+    return [
+        instrument for some in plugins.hook.pytest_promptse_instruments() for instrument in some
+    ]
 
 
 @cache
@@ -99,8 +101,8 @@ def backend(spec: str, options: ModelOptions | None = None) -> Backend:
     """
     options = options or ModelOptions()
     name, _, model = spec.partition(":")
-    found: Backend | None = hooks().pytest_promptse_backend(name=name, model=model, options=options)
-    return found or create_backend(spec, options, also=names("backend"))
+    added: Backend | None = hooks().pytest_promptse_backend(name=name, model=model, options=options)
+    return added or create_backend(spec, options, also=names("backend"))
 
 
 def rewriter(spec: str, *, library: Library) -> Rewriter:
@@ -122,7 +124,7 @@ def rewriter(spec: str, *, library: Library) -> Rewriter:
 
 def names(kind: str) -> list[str]:
     """Return the names that plugins add to the backends, rewriters or reports."""
-    return [name for found in hooks().pytest_promptse_names(kind=kind) for name in found]
+    return [name for added in hooks().pytest_promptse_names(kind=kind) for name in added]
 
 
 class _Collected:
@@ -156,16 +158,16 @@ def tasks_of_tests(path: Path) -> tuple[Task, ...]:
     """
     import pytest  # noqa: PLC0415 - only test files need it
 
-    found = _Collected()
+    collected = _Collected()
     pytest.main(
         [
             *("--collect-only", "-p", "no:terminal", "-p", "no:cacheprovider"),
             *("--promptse-model", "reference", str(path)),
         ],
-        plugins=[found],
+        plugins=[collected],
     )
-    if found.problems:
-        raise TaskError(f"{path}: {'; '.join(found.problems)}")
-    if not found.tasks:
+    if collected.problems:
+        raise TaskError(f"{path}: {'; '.join(collected.problems)}")
+    if not collected.tasks:
         raise TaskError(f"{path}: no promptse mark in this file")
-    return tuple(found.tasks.values())
+    return tuple(collected.tasks.values())

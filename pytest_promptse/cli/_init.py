@@ -162,8 +162,8 @@ def _init(chosen: argparse.Namespace) -> int:
         # The gates are about the project's own prompts. To speak for others takes dozens of them.
         "promptse_interval": "reruns",
     }
-    known = _configured_in(here)
-    if known is None:
+    configuration = _configured_in(here)
+    if configuration is None:
         lines = "".join(f"{name} = {value}\n" for name, value in settings.items())
         files[Path("pytest.ini")] = f"[pytest]\n{lines}"
     for path in files:
@@ -175,8 +175,8 @@ def _init(chosen: argparse.Namespace) -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         sys.stdout.write(f"wrote {path}\n")
-    if known is not None:
-        sys.stdout.write(f"\nAdd to {known}:\n\n{_lines_for(known, settings)}")
+    if configuration is not None:
+        sys.stdout.write(f"\nAdd to {configuration}:\n\n{_lines_for(configuration, settings)}")
     if answers.ci == "gitlab":
         sys.stdout.write("\nAdd to .gitlab-ci.yml:\n\ninclude: promptse.gitlab-ci.yml\n")
     sys.stdout.write(

@@ -153,8 +153,8 @@ def _compared(
         baseline = baselines.load(chosen.compare)
     except NoBaselineError as error:
         return record, no_baseline_outcome(error, missing)
-    found = compare_records(record, baseline, name=chosen.compare, margins=margins)
-    record = replace(record, comparisons=found)
+    comparisons = compare_records(record, baseline, name=chosen.compare, margins=margins)
+    record = replace(record, comparisons=comparisons)
     return record, comparison_outcome(record, missing=missing)
 
 

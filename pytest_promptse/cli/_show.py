@@ -66,16 +66,16 @@ def _show(chosen: argparse.Namespace) -> int:
         _print_suites([suite for suite in escaped(record).instruments if suite.id == file])
         return 0
     every = list(_measured(record))
-    found = [one for one in every if one.node == chosen.node] or [
-        one for one in every if one.node.startswith(chosen.node)
+    named = [test for test in every if test.node == chosen.node] or [
+        test for test in every if test.node.startswith(chosen.node)
     ]
-    if not found:
-        hint = nearest(chosen.node, [one.node for one in every])
+    if not named:
+        hint = nearest(chosen.node, [test.node for test in every])
         raise RecordError(f"{path} has no test {chosen.node!r}{hint}")
-    if len(found) > 1:
-        _list(found)
+    if len(named) > 1:
+        _list(named)
     else:
-        _print(found[0], record)
+        _print(named[0], record)
     return 0
 
 
@@ -95,27 +95,27 @@ def _measured(record: Record) -> Iterator[_Measured]:
                 yield _Measured(prompt.node, task.model, original, prompt, task.texts)
 
 
-def _list(found: list[_Measured]) -> None:
+def _list(tests: list[_Measured]) -> None:
     from pytest_promptse._redaction import escape_controls  # noqa: PLC0415 - as above
 
-    for one in found:
-        passes = round(one.prompt.pass_rate * one.prompt.n)
-        sys.stdout.write(f"{passes:>4} of {one.prompt.n} pass  {escape_controls(one.node)}\n")
+    for test in tests:
+        passes = round(test.prompt.pass_rate * test.prompt.n)
+        sys.stdout.write(f"{passes:>4} of {test.prompt.n} pass  {escape_controls(test.node)}\n")
 
 
-def _print(one: _Measured, record: Record) -> None:
+def _print(test: _Measured, record: Record) -> None:
     from pytest_promptse._redaction import escape_controls  # noqa: PLC0415 - as above
     from pytest_promptse.reports.terminal._details import render_variant  # noqa: PLC0415
 
-    passes = round(one.prompt.pass_rate * one.prompt.n)
+    passes = round(test.prompt.pass_rate * test.prompt.n)
     sys.stdout.write(
-        f"{escape_controls(one.node)}\n"
-        f"{escape_controls(one.model)}: {passes} of {one.prompt.n} completions pass\n\n"
+        f"{escape_controls(test.node)}\n"
+        f"{escape_controls(test.model)}: {passes} of {test.prompt.n} completions pass\n\n"
     )
     text = render_variant(
-        one.original,
-        one.prompt,
-        texts=one.texts,
+        test.original,
+        test.prompt,
+        texts=test.texts,
         invocation=record.invocation,
         width=shutil.get_terminal_size().columns,
         colours=sys.stdout.isatty(),

@@ -213,10 +213,10 @@ def _tasks(chosen: argparse.Namespace) -> Sequence[Task]:
         )
     if chosen.task is None:
         return tasks
-    found = tuple(task for task in tasks if task.id in chosen.task)
-    if missing := set(chosen.task) - {task.id for task in found}:
+    selected = tuple(task for task in tasks if task.id in chosen.task)
+    if missing := set(chosen.task) - {task.id for task in selected}:
         raise VariantError(f"{source}: no task {', '.join(sorted(missing))}")
-    return found
+    return selected
 
 
 def _prompt_task(name: str, prompt: str, entry_point: str | None) -> Task:
@@ -269,7 +269,7 @@ def _reworded(chosen: argparse.Namespace) -> Iterator[_Reworded]:
         from pytest_promptse.tasks._template import load_templates  # noqa: PLC0415 - needs an extra
         from pytest_promptse.variants._templated import View  # noqa: PLC0415 - as above
 
-        views = [View.of(each) for each in load_templates(chosen.template, Path.cwd())]
+        views = [View.of(template) for template in load_templates(chosen.template, Path.cwd())]
     for task in _tasks(chosen):
         yield _Reworded(task=task)
         for view in views:
@@ -290,10 +290,12 @@ def _made(chosen: argparse.Namespace) -> Iterator[tuple[_Reworded, VariantSet]]:
         seed=chosen.seed,
         library=library,
     )
-    subjects = [(one, replace(selection, within=one.within)) for one in _reworded(chosen)]
+    subjects = [
+        (subject, replace(selection, within=subject.within)) for subject in _reworded(chosen)
+    ]
     if rewriter.model is None:
-        for one, own in subjects:
-            yield one, generate(one.task, own, rewriter=rewriter, also=one.findings)
+        for subject, choice in subjects:
+            yield subject, generate(subject.task, choice, rewriter=rewriter, also=subject.findings)
         return
     from pytest_promptse.run._model_variants import (  # noqa: PLC0415 - only a model needs a store
         rewrites,
@@ -301,8 +303,14 @@ def _made(chosen: argparse.Namespace) -> Iterator[tuple[_Reworded, VariantSet]]:
     )
 
     wanted = [
-        rewrites(one.task, own, rewriter=rewriter, backend=_extensions.backend, also=one.findings)
-        for one, own in subjects
+        rewrites(
+            subject.task,
+            choice,
+            rewriter=rewriter,
+            backend=_extensions.backend,
+            also=subject.findings,
+        )
+        for subject, choice in subjects
     ]
     everything = [text for texts in wanted for text in texts]
     written = write_all(
@@ -313,23 +321,23 @@ def _made(chosen: argparse.Namespace) -> Iterator[tuple[_Reworded, VariantSet]]:
         f"in, {written.usage.completion_tokens} out; {len(everything)} of {written.n_texts} texts "
         "accepted\n"
     )
-    for (one, _), texts in zip(subjects, wanted, strict=True):
+    for (subject, _), texts in zip(subjects, wanted, strict=True):
         variants = tuple(written.variants[text] for text in texts)
         rules = Counter(rule for text in texts for rule in written.rejected[text])
-        yield one, VariantSet(variants=variants, rejected=rules, snippets={})
+        yield subject, VariantSet(variants=variants, rejected=rules, snippets={})
 
 
 def _make(chosen: argparse.Namespace) -> int:
     rejected: Counter[str] = Counter()
     count = 0
     n_tasks = n_templates = 0
-    for one, made in _made(chosen):
-        if one.around is None:
+    for subject, made in _made(chosen):
+        if subject.around is None:
             n_tasks += 1
-            write(chosen.into, one.task, made.variants)
+            write(chosen.into, subject.task, made.variants)
         else:
             n_templates += 1
-            write(template_folder(chosen.into, one.around.id), one.task, made.variants)
+            write(template_folder(chosen.into, subject.around.id), subject.task, made.variants)
         rejected.update(made.rejected)
         count += len(made.variants)
     around = f" and {_number(n_templates, 'template')} around them" if n_templates else ""
@@ -353,9 +361,9 @@ def _show(chosen: argparse.Namespace) -> int:
     from rich.console import Console  # noqa: PLC0415 - only what is looked at needs it
 
     console = Console(highlight=False, soft_wrap=True)
-    for one, made in _made(chosen):
-        task = one.task
-        console.rule(f"{one.name} original")
+    for subject, made in _made(chosen):
+        task = subject.task
+        console.rule(f"{subject.name} original")
         console.print(task.prompt, markup=False)
         for variant in made.variants:
             console.rule(f"{variant.id}  measured {variant.measured_distance:.3f}")
@@ -457,9 +465,9 @@ def _templates(chosen: argparse.Namespace) -> int:
             for name, text in names.items():
                 sys.stdout.write(f"  {name:<24}{text.splitlines()[0]}\n")
         return 0
-    found = {name: text for names in entries.values() for name, text in names.items()}
-    if chosen.name not in found:
-        hint = nearest(chosen.name, found) or "; 'promptse templates' lists them"
+    texts = {name: text for names in entries.values() for name, text in names.items()}
+    if chosen.name not in texts:
+        hint = nearest(chosen.name, texts) or "; 'promptse templates' lists them"
         raise VariantError(f"no template {chosen.name!r}{hint}")
-    sys.stdout.write(f"{chosen.name}\n{found[chosen.name]}\n")
+    sys.stdout.write(f"{chosen.name}\n{texts[chosen.name]}\n")
     return 0

@@ -90,7 +90,7 @@ class Baselines:
     def _missing(self, name_or_path: str, path: Path) -> str:
         hint = ""
         if not is_path(name_or_path):
-            hint = nearest(name_or_path, (found.stem for found in self._folder.glob(f"*{SUFFIX}")))
+            hint = nearest(name_or_path, (file.stem for file in self._folder.glob(f"*{SUFFIX}")))
         return (
             f"there is no baseline {name_or_path!r}{hint} yet ({path}); "
             f"make it with: {baseline_command(name_or_path)}"

@@ -231,8 +231,8 @@ def _differences(
     for name, value in looked_at.items():
         values: dict[str, list[str]] = defaultdict(list)
         for entry in entries:
-            if (own := value(entry)) not in ("", None):
-                values[str(own)].append(entry.label)
+            if (condition := value(entry)) not in ("", None):
+                values[str(condition)].append(entry.label)
         if len(values) > 1:
             yield name, dict(values)
     yield from _identities(entries)
@@ -243,14 +243,14 @@ def _identities(entries: Sequence[ComparedEntry]) -> Iterator[tuple[str, dict[st
     by_model: dict[str, list[ComparedEntry]] = defaultdict(list)
     for entry in entries:
         by_model[entry.model].append(entry)
-    for model, own in by_model.items():
-        known = [
+    for model, of_model in by_model.items():
+        identities = [
             (entry, next((m.identity for m in entry.source.record.models if m.spec == model), {}))
-            for entry in own
+            for entry in of_model
         ]
-        for key in sorted({key for _, identity in known for key in identity}):
+        for key in sorted({key for _, identity in identities for key in identity}):
             values: dict[str, list[str]] = defaultdict(list)
-            for entry, identity in known:
+            for entry, identity in identities:
                 values[identity.get(key, "none")[:16]].append(entry.label)
             if len(values) > 1:
                 yield f"{key} of {model}", dict(values)
@@ -272,8 +272,8 @@ def _list_suites(entries: Sequence[ComparedEntry]) -> str:
 
 
 def _list_distances(entry: ComparedEntry, tasks: Sequence[TaskKey]) -> str:
-    found = sorted({v.distance for key in tasks for v in entry.tasks[key].variants})
-    return ", ".join(f"{d:g}" for d in found) or "none"
+    distances = sorted({v.distance for key in tasks for v in entry.tasks[key].variants})
+    return ", ".join(f"{d:g}" for d in distances) or "none"
 
 
 def _few(names: Sequence[str]) -> str:

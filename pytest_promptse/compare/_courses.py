@@ -101,15 +101,15 @@ def courses_of(runs: Sequence[RunEntry], *, prefix: str = "") -> list[Course]:
     prefix
         Only suites whose id starts with this.
     """
-    found: dict[tuple[str, str, str], list[CourseRun]] = defaultdict(list)
+    course_runs: dict[tuple[str, str, str], list[CourseRun]] = defaultdict(list)
     ended: dict[tuple[str, str, str], datetime] = {}
     for run in runs:
         for suite in run.suites:
             key = suite.id, suite.model, suite.template or ""
             if not suite.id.startswith(prefix):
                 continue
-            earlier = found[key]
-            found[key].append(
+            earlier = course_runs[key]
+            course_runs[key].append(
                 CourseRun(
                     finished=run.finished,
                     commit=run.commit,
@@ -124,10 +124,10 @@ def courses_of(runs: Sequence[RunEntry], *, prefix: str = "") -> list[Course]:
             suite=suite,
             model=model,
             template=template or None,
-            runs=found[suite, model, template],
-            changes=_changes(found[suite, model, template]),
+            runs=course_runs[suite, model, template],
+            changes=_changes(course_runs[suite, model, template]),
         )
-        for suite, model, template in sorted(found)
+        for suite, model, template in sorted(course_runs)
     ]
 
 
@@ -140,7 +140,9 @@ def _changes(runs: Sequence[CourseRun]) -> list[CourseChange]:
     changes = []
     for figure in WATCHED:
         tested = 0
-        for _, group in groupby(enumerate(runs), key=lambda each: each[1].figures.requested):
+        for _, group in groupby(
+            enumerate(runs), key=lambda numbered: numbered[1].figures.requested
+        ):
             segment = [(index, getattr(r.figures, figure)) for index, r in group if r.is_new]
             changes += [
                 CourseChange(

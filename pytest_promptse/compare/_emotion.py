@@ -140,9 +140,9 @@ def emotion_analysis(
         if not _is_sure(variants):
             unsure.append(entry.label)
         if can_regress:
-            own = list(_explained(entry, variants))
-            explained += own
-            if not own:
+            increments = list(_explained(entry, variants))
+            explained += increments
+            if not increments:
                 short.append(entry.label)
     if without:
         missing.append(f"no variants in a known emotion: {', '.join(without)}")
@@ -174,18 +174,18 @@ def term_density(text: str) -> float:
 
 
 def _emotion_variants(subset: CommonSubset, entry: ComparedEntry) -> Iterator[_EmotionVariant]:
-    known = entry.source.record.emotions
+    emotions = entry.source.record.emotions
     for key in subset.tasks:
         original = entry.originals[key]
         for variant in subset.variants(entry, key):
-            if variant.emotion in known:
-                yield _EmotionVariant(key, original, variant, known[variant.emotion])
+            if variant.emotion in emotions:
+                yield _EmotionVariant(key, original, variant, emotions[variant.emotion])
 
 
 def _is_sure(variants: Sequence[_EmotionVariant]) -> bool:
     return all(
-        one.variant.confidence is not None and one.original.confidence is not None
-        for one in variants
+        case.variant.confidence is not None and case.original.confidence is not None
+        for case in variants
     )
 
 
@@ -194,22 +194,22 @@ def _emotion_groups(
 ) -> Iterator[EmotionGroup]:
     by_quadrant: dict[str, list[_EmotionVariant]] = defaultdict(list)
     by_emotion: dict[str, list[_EmotionVariant]] = defaultdict(list)
-    for one in variants:
-        by_quadrant[one.quadrant].append(one)
-        by_emotion[one.variant.emotion or ""].append(one)
+    for case in variants:
+        by_quadrant[case.quadrant].append(case)
+        by_emotion[case.variant.emotion or ""].append(case)
     subgroups = entry.subgroups
     calibration = (subgroups.calibration if subgroups else None) or {}
     emotions = (subgroups.emotions if subgroups else None) or {}
     for quadrant in QUADRANTS:
         if quadrant in by_quadrant:
-            own = by_quadrant[quadrant]
+            cases = by_quadrant[quadrant]
             yield _emotion_group(
-                entry, ("quadrant", quadrant), own, calibration.get(quadrant), light
+                entry, ("quadrant", quadrant), cases, calibration.get(quadrant), light
             )
     for emotion in entry.source.record.emotions:
         if emotion in by_emotion:
-            own = by_emotion[emotion]
-            yield _emotion_group(entry, ("emotion", emotion), own, emotions.get(emotion), light)
+            cases = by_emotion[emotion]
+            yield _emotion_group(entry, ("emotion", emotion), cases, emotions.get(emotion), light)
 
 
 def _emotion_group(
@@ -219,17 +219,17 @@ def _emotion_group(
     calibration: CalibrationRecord | None,
     light: bool,
 ) -> EmotionGroup:
-    deltas = [one.change if light else one.variant.delta for one in variants]
-    known = [abs(delta) for delta in deltas if delta is not None]
-    sure = [c for one in variants if (c := one.variant.confidence) is not None]
+    deltas = [case.change if light else case.variant.delta for case in variants]
+    measured = [abs(delta) for delta in deltas if delta is not None]
+    sure = [c for case in variants if (c := case.variant.confidence) is not None]
     return EmotionGroup(
         entry=entry,
         kind=group[0],
         value=group[1],
         n=len(variants),
-        pass_rate=float(np.mean([one.variant.pass_rate for one in variants])),
-        change=float(np.mean([one.change for one in variants])),
-        elasticity=1.0 - float(np.mean(known)) if known else None,
+        pass_rate=float(np.mean([case.variant.pass_rate for case in variants])),
+        change=float(np.mean([case.change for case in variants])),
+        elasticity=1.0 - float(np.mean(measured)) if measured else None,
         confidence=float(np.mean(sure)) if len(sure) == len(variants) else None,
         ece=calibration.ece if calibration else None,
         overconfident=calibration.overconfident if calibration else None,
@@ -240,45 +240,47 @@ def _emotion_group(
 def _distributions(
     entry: ComparedEntry, variants: Sequence[_EmotionVariant]
 ) -> Iterator[Distributions]:
-    groups = {q: [one for one in variants if one.quadrant == q] for q in QUADRANTS}
-    groups = {quadrant: own for quadrant, own in groups.items() if own}
+    groups = {q: [case for case in variants if case.quadrant == q] for q in QUADRANTS}
+    groups = {quadrant: cases for quadrant, cases in groups.items() if cases}
     if len(groups) < 2:  # noqa: PLR2004 - one group has nothing to be compared with
         return
-    changes = {q: np.array([one.change for one in own]) for q, own in groups.items()}
+    changes = {q: np.array([case.change for case in cases]) for q, cases in groups.items()}
     yield Distributions(
         entry=entry, figure="change of the pass rate", pairs=tuple(kolmogorov_smirnov(changes))
     )
     if _is_sure(variants):
-        sure = {q: np.array([one.variant.confidence for one in own]) for q, own in groups.items()}
+        sure = {
+            q: np.array([case.variant.confidence for case in cases]) for q, cases in groups.items()
+        }
         yield Distributions(entry=entry, figure="confidence", pairs=tuple(kolmogorov_smirnov(sure)))
 
 
 def _explained(entry: ComparedEntry, variants: Sequence[_EmotionVariant]) -> Iterator[Explained]:
-    valence = np.array([one.emotion.valence for one in variants])
-    arousal = np.array([one.emotion.arousal for one in variants])
+    valence = np.array([case.emotion.valence for case in variants])
+    arousal = np.array([case.emotion.arousal for case in variants])
     controls = {
-        "length": np.array([math.log(max(1, len(one.variant.text.split()))) for one in variants]),
-        "edit magnitude": np.array([one.variant.measured_distance for one in variants]),
-        "term density": np.array([term_density(one.variant.text) for one in variants]),
-        "distance": np.array([one.variant.distance for one in variants]),
+        "length": np.array([math.log(max(1, len(case.variant.text.split()))) for case in variants]),
+        "edit magnitude": np.array([case.variant.measured_distance for case in variants]),
+        "term density": np.array([term_density(case.variant.text) for case in variants]),
+        "distance": np.array([case.variant.distance for case in variants]),
     }
     further = {"valence": valence, "arousal": arousal, "valence by arousal": valence * arousal}
     outcomes: Mapping[str, Sequence[float]] = {
-        "change of the pass rate": [one.change for one in variants],
+        "change of the pass rate": [case.change for case in variants],
         **(
             {
                 "change of confidence": [
-                    (one.variant.confidence or 0.0) - (one.original.confidence or 0.0)
-                    for one in variants
+                    (case.variant.confidence or 0.0) - (case.original.confidence or 0.0)
+                    for case in variants
                 ]
             }
             if _is_sure(variants)
             else {}
         ),
     }
-    clusters = ["\x1f".join(one.key) for one in variants]
-    emotions = [one.variant.emotion or "" for one in variants]
+    clusters = ["\x1f".join(case.key) for case in variants]
+    emotions = [case.variant.emotion or "" for case in variants]
     for figure, outcome in outcomes.items():
-        found = increment(np.array(outcome), controls, further, clusters, units=emotions)
-        if found is not None:
-            yield Explained(entry=entry, figure=figure, increment=found)
+        gain = increment(np.array(outcome), controls, further, clusters, units=emotions)
+        if gain is not None:
+            yield Explained(entry=entry, figure=figure, increment=gain)

@@ -102,12 +102,12 @@ def entries_of(
     RecordError
         If a record has no measured task, or a named model is in no record.
     """
-    found: list[ComparedEntry] = []
+    entries: list[ComparedEntry] = []
     for given in runs:
         # From here on no text of a record can act on the terminal or the page.
         run = replace(given, record=escaped(given.record))
         record = run.record
-        own = []
+        of_record = []
         for series in series_of(record):
             model, template = series
             tasks = {(t.suite, t.id): t for t in tasks_of(record, series) if t.original is not None}
@@ -115,7 +115,7 @@ def entries_of(
                 continue
             originals = {(t.suite, t.id): t.original for t in tasks.values() if t.original}
             subgroups = (v for v in record.subgroups if (v.model, v.template) == (model, template))
-            own.append(
+            of_record.append(
                 ComparedEntry(
                     label="",
                     model=model,
@@ -131,30 +131,30 @@ def entries_of(
                     subgroups=next(subgroups, None),
                 )
             )
-        if not own:
+        if not of_record:
             raise RecordError(f"{run.path} holds no task whose original prompt was measured")
-        found += own
-    known = {entry.model for entry in found}
+        entries += of_record
+    models = {entry.model for entry in entries}
     for model in [*(families or {}), *(sizes or {})]:
-        if model not in known:
+        if model not in models:
             raise RecordError(
-                f"no record holds the model {model!r}; there are {', '.join(sorted(known))}"
+                f"no record holds the model {model!r}; there are {', '.join(sorted(models))}"
             )
-    return _labelled(found)
+    return _labelled(entries)
 
 
 def size_of(model: str) -> float | None:
     """Read billions of parameters from a model's name: 6.7 of ``deepseek-coder-6.7b``."""
     name = _WORD_BEFORE.sub("-", model.replace("_", "-"))
-    found = _BILLIONS.findall(name)
-    return float(found[0]) if found else None
+    sizes = _BILLIONS.findall(name)
+    return float(sizes[0]) if sizes else None
 
 
 def family_of(model: str) -> str | None:
     """Read the family from a model's name, such as ``qwen``, or None for an unknown one."""
     name = model.lower()
     family = next((family for family in _FAMILIES if family in name), None)
-    return family or next((own for alias, own in _ALIASES.items() if alias in name), None)
+    return family or next((alias_of for alias, alias_of in _ALIASES.items() if alias in name), None)
 
 
 def _labelled(entries: list[ComparedEntry]) -> list[ComparedEntry]:
@@ -184,8 +184,8 @@ def _labelled(entries: list[ComparedEntry]) -> list[ComparedEntry]:
     named = []
     for entry, label in zip(entries, labels, strict=True):
         seen[label] += 1
-        own = f"{label} ({seen[label]})" if counts[label] > 1 else label
-        named.append(replace(entry, label=own))
+        unique = f"{label} ({seen[label]})" if counts[label] > 1 else label
+        named.append(replace(entry, label=unique))
     return named
 
 

@@ -55,19 +55,19 @@ def figures_of(study: Study) -> dict[str, list[Plot]]:
 def _stability(study: Study, numbers: Mapping[str, int]) -> list[Plot]:
     if study.cut is None:
         return []
-    known = [(s, s.drop) for s in study.leaderboard if s.auc_e is not None and s.drop is not None]
+    placed = [(s, s.drop) for s in study.leaderboard if s.auc_e is not None and s.drop is not None]
     plane = _plots.scatter(
         [
             _plots.Point(numbers[s.entry.label], s.pass_at_1, drop, s.pass_ci95, s.drop_ci95)
-            for s, drop in known
+            for s, drop in placed
         ],
         name="plane",
         title="Drop against pass@1, cut at the medians into quadrants",
         labels=("pass@1", "drop"),
         cut=(study.cut.pass_at_1, study.cut.drop),
     )
-    found = [Plot("Performance and stability", plane)]
-    sized = [(s, drop, s.entry.size) for s, drop in known if s.entry.size is not None]
+    plots = [Plot("Performance and stability", plane)]
+    sized = [(s, drop, s.entry.size) for s, drop in placed if s.entry.size is not None]
     if len({size for *_, size in sized}) > 1:
         points = [
             _plots.Point(numbers[s.entry.label], size or 0.0, drop, None, s.drop_ci95)
@@ -80,26 +80,26 @@ def _stability(study: Study, numbers: Mapping[str, int]) -> list[Plot]:
             labels=("billions of parameters", "drop"),
             by_decades=True,
         )
-        found.append(Plot("Size and stability", svg))
-    return found
+        plots.append(Plot("Size and stability", svg))
+    return plots
 
 
 def _sensitivity(study: Study, numbers: Mapping[str, int]) -> list[Plot]:
-    found = []
+    plots = []
     by_size = [g for g in study.moderation.groups if g.factor == "size" and g.distance is not None]
     overall = [g for g in study.moderation.groups if g.factor == "distance"]
     names = [name for name in _GROUPS_OF_SIZE if any(g.value == name for g in by_size)] or ["all"]
     series = []
     for number, group in enumerate(names, start=1):
-        own = [g for g in by_size if g.value == group] or overall
-        if not own:
+        of_size = [g for g in by_size if g.value == group] or overall
+        if not of_size:
             return []
-        where = [float(g.value) if g.distance is None else g.distance for g in own]
+        where = [float(g.value) if g.distance is None else g.distance for g in of_size]
         series.append(
             _plots.PlotSeries(
                 number,
-                [(d, g.sensitivity) for d, g in zip(where, own, strict=True)],
-                [g.spread for g in own],
+                [(d, g.sensitivity) for d, g in zip(where, of_size, strict=True)],
+                [g.spread for g in of_size],
             )
         )
     svg = _plots.lines(
@@ -110,19 +110,19 @@ def _sensitivity(study: Study, numbers: Mapping[str, int]) -> list[Plot]:
         numbered=False,
     )
     heading = "Sensitivity by size" if by_size else "Sensitivity"
-    found.append(Plot(heading, svg, tuple(names) if by_size else ()))
+    plots.append(Plot(heading, svg, tuple(names) if by_size else ()))
     cells = study.moderation.cells
     if len(cells) > 1:
         families = sorted({family for _, family in cells})
         sizes = [name for name in _GROUPS_OF_SIZE if any(size == name for size, _ in cells)]
         drawn = {key: Cell(area - 1.0, text=f"{area:.2f}") for key, area in cells.items()}
         svg = heat_map(drawn, sizes, families, name="cells", title="AUC-E by size and family")
-        found.append(Plot("AUC-E by size and family", svg))
+        plots.append(Plot("AUC-E by size and family", svg))
     curves = {s.entry.label: s.elasticity for s in study.leaderboard}
-    found += _by_distance(curves, numbers, "Elasticity", "E(d)", name="curves")
+    plots += _by_distance(curves, numbers, "Elasticity", "E(d)", name="curves")
     soft = {s.entry.label: s.soft for s in study.leaderboard}
-    found += _by_distance(soft, numbers, "Change of SoftExec", "Δ SoftExec", name="soft", zero=True)
-    return found
+    plots += _by_distance(soft, numbers, "Change of SoftExec", "Δ SoftExec", name="soft", zero=True)
+    return plots
 
 
 def _by_distance(
@@ -166,7 +166,7 @@ def _screening(study: Study, numbers: Mapping[str, int]) -> list[Plot]:
 
 
 def _emotion_groups(study: Study, numbers: Mapping[str, int]) -> list[Plot]:
-    found = []
+    plots = []
     by_emotion = [m for m in study.emotions.emotions if m.kind == "emotion"]
     rated = [m for m in by_emotion if m.ece is not None]
     if rated and len(numbers) <= _MODELS_MAPPED:
@@ -181,12 +181,12 @@ def _emotion_groups(study: Study, numbers: Mapping[str, int]) -> list[Plot]:
         rows = sorted({row for row, _ in cells}, key=int)
         columns = list(dict.fromkeys(m.value for m in rated))
         svg = heat_map(cells, rows, columns, name="ece", title="ECE by model and emotion")
-        found.append(Plot("ECE by model and emotion", svg))
+        plots.append(Plot("ECE by model and emotion", svg))
     points = []
     for row in study.leaderboard:
-        own = [m for m in by_emotion if m.entry is row.entry]
-        if own and row.sensitivity is not None:
-            rate = float(np.average([m.pass_rate for m in own], weights=[m.n for m in own]))
+        moods = [m for m in by_emotion if m.entry is row.entry]
+        if moods and row.sensitivity is not None:
+            rate = float(np.average([m.pass_rate for m in moods], weights=[m.n for m in moods]))
             number = numbers[row.entry.label]
             points.append(_plots.Point(number, rate, row.sensitivity))
     if points:
@@ -196,14 +196,16 @@ def _emotion_groups(study: Study, numbers: Mapping[str, int]) -> list[Plot]:
             title="Mean absolute change of the pass rate against the pass rate in a mood",
             labels=("pass rate in a mood", "|ΔPass|"),
         )
-        found.append(Plot("Performance and sensitivity in a mood", svg))
+        plots.append(Plot("Performance and sensitivity in a mood", svg))
     biased = []
     for row in study.leaderboard:
         subgroups = row.entry.subgroups
-        known = ((subgroups.calibration if subgroups else None) or {}).get("all")
-        if known is not None:
+        calibration = ((subgroups.calibration if subgroups else None) or {}).get("all")
+        if calibration is not None:
             number = numbers[row.entry.label]
-            biased.append(_plots.Point(number, known.underconfident, known.overconfident))
+            biased.append(
+                _plots.Point(number, calibration.underconfident, calibration.overconfident)
+            )
     if biased:
         svg = _plots.scatter(
             biased,
@@ -211,5 +213,5 @@ def _emotion_groups(study: Study, numbers: Mapping[str, int]) -> list[Plot]:
             title="Share of over-confident failures against under-confident successes",
             labels=("under-confident successes", "over-confident failures"),
         )
-        found.append(Plot("Over- and under-confidence", svg))
-    return found
+        plots.append(Plot("Over- and under-confidence", svg))
+    return plots

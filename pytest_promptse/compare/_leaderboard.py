@@ -142,17 +142,17 @@ def leaderboard_of(subset: CommonSubset) -> tuple[list[LeaderboardRow], Cut | No
     figures = [tuple(_figures(subset, e, key) for key in subset.tasks) for e in subset.entries]
     plain = _tested(
         [
-            _leaderboard_row(subset, entry, own, figures[0])
-            for entry, own in zip(subset.entries, figures, strict=True)
+            _leaderboard_row(subset, entry, tasks, figures[0])
+            for entry, tasks in zip(subset.entries, figures, strict=True)
         ]
     )
     plain = _placed(plain, subset.distances)
-    known = [(s.pass_at_1, s.drop) for s in plain if s.auc_e is not None and s.drop is not None]
-    if not known:
+    placed = [(s.pass_at_1, s.drop) for s in plain if s.auc_e is not None and s.drop is not None]
+    if not placed:
         return plain, None
     cut = Cut(
-        pass_at_1=float(np.median([rate for rate, _ in known])),
-        drop=float(np.median([drop for _, drop in known])),
+        pass_at_1=float(np.median([rate for rate, _ in placed])),
+        drop=float(np.median([drop for _, drop in placed])),
     )
     return [replace(s, quadrant=_quadrant(s, cut)) for s in plain], cut
 
@@ -198,13 +198,13 @@ def changes_of(
 
 
 def _size(change: TaskChange) -> float:
-    known = change.auc_before is not None and change.auc_now is not None
-    stability = abs(change.auc_now - change.auc_before) if known else 0.0  # type: ignore[operator]
+    has_both = change.auc_before is not None and change.auc_now is not None
+    stability = abs(change.auc_now - change.auc_before) if has_both else 0.0  # type: ignore[operator]
     return round(max(abs(change.pass_now - change.pass_before), stability), 9)
 
 
 def _fisher(now: TaskFigures, was: TaskFigures) -> float:
-    table = [[passes := round(one.pass_rate * one.n), one.n - passes] for one in (now, was)]
+    table = [[passes := round(task.pass_rate * task.n), task.n - passes] for task in (now, was)]
     return float(stats.fisher_exact(np.array(table)).pvalue)
 
 
@@ -220,16 +220,18 @@ def _figures(subset: CommonSubset, entry: ComparedEntry, key: TaskKey) -> TaskFi
     changes: Curve = {}
     soft: Curve = {}
     for d in subset.distances:
-        own = [variant for variant in variants if variant.distance == d]
-        rates = [variant.pass_rate for variant in own]
-        changes[d] = float(np.mean(rates)) - original.pass_rate if own else None
-        scores = [variant.soft_exec for variant in own if variant.soft_exec is not None]
-        known = original.soft_exec is not None and own and len(scores) == len(own)
-        soft[d] = float(np.mean(scores)) - (original.soft_exec or 0.0) if known else None
+        at_d = [variant for variant in variants if variant.distance == d]
+        rates = [variant.pass_rate for variant in at_d]
+        changes[d] = float(np.mean(rates)) - original.pass_rate if at_d else None
+        scores = [variant.soft_exec for variant in at_d if variant.soft_exec is not None]
+        scored = original.soft_exec is not None and at_d and len(scores) == len(at_d)
+        soft[d] = float(np.mean(scores)) - (original.soft_exec or 0.0) if scored else None
     return TaskFigures(
         key=key,
         n=original.n,
-        passes=tuple((round(one.n * one.pass_rate), one.n) for one in (original, *variants)),
+        passes=tuple(
+            (round(prompt.n * prompt.pass_rate), prompt.n) for prompt in (original, *variants)
+        ),
         pass_rate=original.pass_rate,
         curve=curve("auc_e", subset.mode),
         light=curve("auc_e", "light"),
@@ -332,8 +334,8 @@ def _interval(values: Floats, bounds: tuple[float, float], purpose: str) -> Inte
     # The interval is not widened, not even if all tasks have the same difference.
     widen = bounds == UNIT
     rng = generator(SEED, "study", purpose)
-    found = mean_interval(values, bounds=bounds, widen=widen, rng=rng)
-    return None if found is None else (round(found[0], _DIGITS), round(found[1], _DIGITS))
+    interval = mean_interval(values, bounds=bounds, widen=widen, rng=rng)
+    return None if interval is None else (round(interval[0], _DIGITS), round(interval[1], _DIGITS))
 
 
 def _mean(values: Floats | None) -> float | None:
@@ -343,8 +345,8 @@ def _mean(values: Floats | None) -> float | None:
 def _means(curves: Sequence[Curve], distances: Sequence[float]) -> Curve:
     means: Curve = {}
     for d in distances:
-        known = [value for curve in curves if (value := curve[d]) is not None]
-        means[d] = float(np.mean(known)) if known else None
+        values = [value for curve in curves if (value := curve[d]) is not None]
+        means[d] = float(np.mean(values)) if values else None
     return means
 
 

@@ -133,16 +133,18 @@ class Screening:
 
 def trade_off(leaderboard: Sequence[LeaderboardRow]) -> TradeOff:
     """Analyse performance and stability (RQ1)."""
-    known = [
+    placed = [
         (s.pass_at_1, s.drop) for s in leaderboard if s.auc_e is not None and s.drop is not None
     ]
-    found = correlations([rate for rate, _ in known], [drop for _, drop in known], seed=SEED)
+    coefficients = correlations(
+        [rate for rate, _ in placed], [drop for _, drop in placed], seed=SEED
+    )
     missing = []
-    if len(known) < LEAST:
-        missing.append(f"a correlation needs {LEAST} models with a drop, there are {len(known)}")
-    elif not found:
+    if len(placed) < LEAST:
+        missing.append(f"a correlation needs {LEAST} models with a drop, there are {len(placed)}")
+    elif not coefficients:
         missing.append("a correlation needs models that differ in pass@1 and in drop")
-    return TradeOff(correlations=tuple(found), missing=tuple(missing))
+    return TradeOff(correlations=tuple(coefficients), missing=tuple(missing))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,18 +183,18 @@ def moderation(subset: CommonSubset, leaderboard: Sequence[LeaderboardRow]) -> M
     ]
     sizes = [name for name, _ in SIZES]
     factors: dict[str, Callable[[_Seen], str | None]] = {
-        "distance": lambda one: f"{one.distance:g}",
-        "size": lambda one: one.row.entry.size_group,
-        "family": lambda one: one.row.entry.family,
+        "distance": lambda case: f"{case.distance:g}",
+        "size": lambda case: case.row.entry.size_group,
+        "family": lambda case: case.row.entry.family,
     }
     groups: list[Group] = []
     tests: list[Test] = []
     missing: list[str] = []
     for factor, value_of in factors.items():
         values: dict[str, list[_Seen]] = defaultdict(list)
-        for one in seen:
-            if (value := value_of(one)) is not None:
-                values[value].append(one)
+        for case in seen:
+            if (value := value_of(case)) is not None:
+                values[value].append(case)
         if factor == "size":
             values = {name: values[name] for name in sizes if name in values}
         if factor != "distance":
@@ -220,19 +222,21 @@ def screening(subset: CommonSubset, leaderboard: Sequence[LeaderboardRow]) -> Sc
     if subset.mode == "light":
         reason = "PromptSE needs log-probabilities and one weighting in every run compared"
         return Screening(approximations=(), drifts=(), missing=(reason,))
-    found, missing, drifts = [], [], []
+    agreements, missing, drifts = [], [], []
     both = [(s, s.light, s.auc_e) for s in leaderboard]
-    known = [(s, a, b) for s, a, b in both if a is not None and b is not None]
-    if len(known) >= LEAST:
-        found.append(_approximation("models", [b for _, b, _ in known], [c for *_, c in known]))
-        light_ranks = _ranks([b for _, b, _ in known])
-        full_ranks = _ranks([c for *_, c in known])
+    scored = [(s, a, b) for s, a, b in both if a is not None and b is not None]
+    if len(scored) >= LEAST:
+        agreements.append(
+            _approximation("models", [b for _, b, _ in scored], [c for *_, c in scored])
+        )
+        light_ranks = _ranks([b for _, b, _ in scored])
+        full_ranks = _ranks([c for *_, c in scored])
         drifts = [
             Drift(entry=s.entry, full=full, light=light, full_rank=before, light_rank=after)
-            for (s, light, full), before, after in zip(known, full_ranks, light_ranks, strict=True)
+            for (s, light, full), before, after in zip(scored, full_ranks, light_ranks, strict=True)
         ]
     else:
-        missing.append(f"agreement over models needs {LEAST}, there are {len(known)}")
+        missing.append(f"agreement over models needs {LEAST}, there are {len(scored)}")
     for row in leaderboard:
         pairs = [
             (area(task.light, subset.distances), area(task.curve, subset.distances))
@@ -241,10 +245,10 @@ def screening(subset: CommonSubset, leaderboard: Sequence[LeaderboardRow]) -> Sc
         tasks = [(a, b) for a, b in pairs if a is not None and b is not None]
         if len(tasks) >= LEAST:
             units = f"tasks of {row.entry.label}"
-            found.append(_approximation(units, *zip(*tasks, strict=True), intervals=False))
+            agreements.append(_approximation(units, *zip(*tasks, strict=True), intervals=False))
     if len(subset.tasks) < LEAST:
         missing.append(f"agreement over tasks needs {LEAST}, there are {len(subset.tasks)}")
-    return Screening(approximations=tuple(found), drifts=tuple(drifts), missing=tuple(missing))
+    return Screening(approximations=tuple(agreements), drifts=tuple(drifts), missing=tuple(missing))
 
 
 def _approximation(
@@ -267,14 +271,14 @@ def _unknown(factor: str, leaderboard: Sequence[LeaderboardRow]) -> Iterator[str
     entries = [row.entry for row in leaderboard]
     values = [(e, e.size_group if factor == "size" else e.family) for e in entries]
     unknown = list(dict.fromkeys(e.model for e, value in values if value is None))
-    known = {value for _, value in values if value is not None}
+    groups = {value for _, value in values if value is not None}
     example = "MODEL=7" if factor == "size" else "MODEL=NAME"
     if unknown:
         yield (
             f"the {factor} of {', '.join(unknown)} is not in its name; give --{factor} {example}"
         )
-    if len(known) < 2:  # noqa: PLR2004 - one group has nothing to be compared with
-        yield f"an effect of {factor} needs models of two {_plural(factor)}; found {len(known)}"
+    if len(groups) < 2:  # noqa: PLR2004 - one group has nothing to be compared with
+        yield f"an effect of {factor} needs models of two {_plural(factor)}; found {len(groups)}"
 
 
 def _plural(factor: str) -> str:
@@ -282,11 +286,11 @@ def _plural(factor: str) -> str:
 
 
 def _groups(factor: str, values: Mapping[str, list[_Seen]]) -> Iterator[Group]:
-    for value, own in values.items():
-        distances = sorted({one.distance for one in own}) if factor != "distance" else []
+    for value, cases in values.items():
+        distances = sorted({case.distance for case in cases}) if factor != "distance" else []
         for distance in [*distances, None]:
-            part = [one for one in own if distance in (None, one.distance)]
-            sizes = np.abs([one.change for one in part])
+            part = [case for case in cases if distance in (None, case.distance)]
+            sizes = np.abs([case.change for case in part])
             yield Group(
                 factor=factor,
                 value=value,
@@ -294,15 +298,15 @@ def _groups(factor: str, values: Mapping[str, list[_Seen]]) -> Iterator[Group]:
                 n=len(part),
                 sensitivity=float(sizes.mean()),
                 spread=float(sizes.std(ddof=1)) if len(part) > 1 else None,
-                losses=float(np.mean([one.change < 0 for one in part])),
-                elasticity=_mean([one.elasticity for one in part]),
-                soft=_mean([one.soft for one in part]),
+                losses=float(np.mean([case.change < 0 for case in part])),
+                elasticity=_mean([case.elasticity for case in part]),
+                soft=_mean([case.soft for case in part]),
             )
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if known else None
+    measured = [value for value in values if value is not None]
+    return float(np.mean(measured)) if measured else None
 
 
 def _tests(factor: str, values: Mapping[str, list[_Seen]]) -> Iterator[Test]:
@@ -311,12 +315,12 @@ def _tests(factor: str, values: Mapping[str, list[_Seen]]) -> Iterator[Test]:
     The tasks of one model share that model, so they are not independent observations of its size.
     """
     figures: dict[str, dict[str, Floats]] = {"|ΔPass|": {}, "E(d)": {}}
-    for value, own in values.items():
+    for value, cases in values.items():
         by_model: dict[str, list[_Seen]] = defaultdict(list)
-        for one in own:
-            by_model[one.row.entry.label].append(one)
-        sizes = [float(np.mean([abs(one.change) for one in seen])) for seen in by_model.values()]
-        stable = [_mean([one.elasticity for one in seen]) for seen in by_model.values()]
+        for case in cases:
+            by_model[case.row.entry.label].append(case)
+        sizes = [float(np.mean([abs(case.change) for case in seen])) for seen in by_model.values()]
+        stable = [_mean([case.elasticity for case in seen]) for seen in by_model.values()]
         figures["|ΔPass|"][value] = np.array(sizes)
         figures["E(d)"][value] = np.array([e for e in stable if e is not None])
     for figure, samples in figures.items():
@@ -340,7 +344,7 @@ def _repeated(subset: CommonSubset, leaderboard: Sequence[LeaderboardRow]) -> It
                 values = [curve[d] for d in subset.distances]
                 if None not in values:
                     blocks[task.key].append(np.abs(np.array(values, dtype=np.float64)))
-        means = [np.mean(own, axis=0) for own in blocks.values()]
+        means = [np.mean(block, axis=0) for block in blocks.values()]
         overall = repeated(np.array(means)) if means else None
         if overall is not None:
             yield Test(factor="distance", figure=figure, overall=overall, pairs=())

@@ -162,7 +162,7 @@ def performance(study: Study) -> Section:
             f" {len(study.leaderboard)} entries are of {models} model{'s' if models > 1 else ''}: "
             "those of one model are not independent, and p-values are too small."
         )
-    pairs = [("pass@1 and drop", each) for each in study.trade_off.correlations]
+    pairs = [("pass@1 and drop", coefficient) for coefficient in study.trade_off.correlations]
     table = _correlations("rq1_correlations", pairs)
     return Section(
         name="rq1",
@@ -173,12 +173,12 @@ def performance(study: Study) -> Section:
     )
 
 
-def _correlations(name: str, found: Sequence[tuple[str, Correlation]]) -> Table:
+def _correlations(name: str, pairs: Sequence[tuple[str, Correlation]]) -> Table:
     """Return a table of correlations, each with a name of what is correlated."""
     return table_of(
         name,
         "Correlation",
-        found,
+        pairs,
         col("of", "of", lambda pair: pair[0], "text"),
         col("coefficient", "coefficient", lambda pair: pair[1].coefficient, "text"),
         col("n", "n", lambda pair: pair[1].n, "count"),
@@ -191,11 +191,11 @@ def _correlations(name: str, found: Sequence[tuple[str, Correlation]]) -> Table:
 
 def distance(study: Study) -> Section:
     """Show RQ2: the effects of distance, size and family."""
-    found = study.moderation
+    moderation = study.moderation
     groups = table_of(
         "rq2_groups",
         "Sensitivity by group",
-        found.groups,
+        moderation.groups,
         col("by", "factor", lambda g: g.factor, "text"),
         col("group", "group", lambda g: g.value, "text"),
         col(
@@ -214,7 +214,7 @@ def distance(study: Study) -> Section:
     tests = table_of(
         "rq2_tests",
         "Does it matter?",
-        found.tests,
+        moderation.tests,
         col("by", "factor", lambda t: t.factor, "text"),
         col("figure", "figure", lambda t: t.figure, "text"),
         col("test", "test", lambda t: t.overall.test, "text"),
@@ -227,7 +227,7 @@ def distance(study: Study) -> Section:
     pairs = table_of(
         "rq2_pairs",
         "Group against group (Mann-Whitney U)",
-        [(test, pair) for test in found.tests for pair in test.pairs],
+        [(test, pair) for test in moderation.tests for pair in test.pairs],
         col("by", "factor", lambda r: r[0].factor, "text"),
         col("figure", "figure", lambda r: r[0].figure, "text"),
         col("one", "one", lambda r: r[1].one, "text"),
@@ -241,7 +241,7 @@ def distance(study: Study) -> Section:
     cells = table_of(
         "rq2_size_by_family",
         "AUC-E by size and family",
-        found.cells.items(),
+        moderation.cells.items(),
         col("size", "size", lambda cell: cell[0][0], "text"),
         col("family", "family", lambda cell: cell[0][1], "text"),
         col("AUC-E", "auc_e", lambda cell: cell[1]),
@@ -258,7 +258,7 @@ def distance(study: Study) -> Section:
         title="RQ2: distance, size and family",
         lead=lead,
         blocks=filled((groups, tests, pairs, cells)),
-        missing=found.missing,
+        missing=moderation.missing,
     )
 
 
@@ -268,11 +268,11 @@ def _level(group: Group) -> str:
 
 def light(study: Study) -> Section:
     """Show RQ3: the agreement of PromptSELight and PromptSE."""
-    found = study.screening
+    screening = study.screening
     agreements = table_of(
         "rq3_agreement",
         "Agreement of AUC-E",
-        found.approximations,
+        screening.approximations,
         col("over", "over", lambda a: a.units, "text"),
         col("n", "n", lambda a: a.agreement.n, "count"),
         col("MAE", "mae", lambda a: a.agreement.mae),
@@ -282,11 +282,11 @@ def light(study: Study) -> Section:
         col("rank drift", "rank_drift", lambda a: a.agreement.drift),
         col("worst", "worst_rank_drift", lambda a: a.agreement.worst_drift, "count"),
     )
-    pairs = [(a.units, each) for a in found.approximations for each in a.correlations]
+    pairs = [(a.units, c) for a in screening.approximations for c in a.correlations]
     drifts = table_of(
         "rq3_ranks",
         "Ranks",
-        found.drifts,
+        screening.drifts,
         col("model", "model", lambda d: d.entry.label, "text"),
         col("AUC-E", "auc_e", lambda d: d.full),
         col("light", "light_auc_e", lambda d: d.light),
@@ -298,7 +298,7 @@ def light(study: Study) -> Section:
         title="RQ3: PromptSELight against PromptSE",
         lead="Does the score that needs no log-probabilities stand for the one that does?",
         blocks=filled((agreements, _correlations("rq3_correlations", pairs), drifts)),
-        missing=found.missing,
+        missing=screening.missing,
     )
 
 
@@ -344,11 +344,11 @@ def _emotion_groups(study: Study, kind: str) -> Table:
 
 
 def _emotion_tests(study: Study) -> tuple[Table, ...]:
-    found = study.emotions
+    emotions = study.emotions
     regression = table_of(
         "rq4_regression",
         "What emotion explains",
-        found.explained,
+        emotions.explained,
         col("model", "model", lambda e: e.entry.label, "text"),
         col("of", "figure", lambda e: e.figure, "text"),
         col("n", "n", lambda e: e.increment.n, "count"),
@@ -360,7 +360,7 @@ def _emotion_tests(study: Study) -> tuple[Table, ...]:
     terms = table_of(
         "rq4_terms",
         "Terms of the regression",
-        [(each, term) for each in found.explained for term in each.increment.terms],
+        [(fit, term) for fit in emotions.explained for term in fit.increment.terms],
         col("model", "model", lambda r: r[0].entry.label, "text"),
         col("of", "figure", lambda r: r[0].figure, "text"),
         col("term", "term", lambda r: r[1].name, "text"),
@@ -372,7 +372,7 @@ def _emotion_tests(study: Study) -> tuple[Table, ...]:
     distributions = table_of(
         "rq4_distributions",
         "Quadrant against quadrant (Kolmogorov-Smirnov)",
-        [(each, pair) for each in found.distributions for pair in each.pairs],
+        [(tested, pair) for tested in emotions.distributions for pair in tested.pairs],
         col("model", "model", lambda r: r[0].entry.label, "text"),
         col("of", "figure", lambda r: r[0].figure, "text"),
         col("one", "one", lambda r: r[1].one, "text"),
@@ -434,6 +434,6 @@ _SECTIONS = (leaderboard, quadrants, against_first, performance, distance, light
 def sections_of(study: Study) -> list[Section]:
     """Return all sections of a study. A section without a result names what is missing."""
     controls = [length_control(study)]
-    found = [*(make(study) for make in _SECTIONS), *study.instruments]
+    sections = [*(make(study) for make in _SECTIONS), *study.instruments]
     # Few runs have a length control, so its absence is not reported.
-    return [*found, *(section for section in controls if filled(section.tables))]
+    return [*sections, *(section for section in controls if filled(section.tables))]

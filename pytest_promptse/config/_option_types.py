@@ -284,11 +284,11 @@ def margins(value: object) -> tuple[Margin, ...]:
 
 def _margin(text: str) -> Margin:
     metric, colon, loss = (part.strip() for part in text.partition(":"))
-    known = [entry.name for entry in compared_metrics()]
-    if metric not in known:
+    metrics = [entry.name for entry in compared_metrics()]
+    if metric not in metrics:
         raise ValueError(
-            f"{metric!r} is no figure to compare; there are {', '.join(known)}"
-            f"{nearest(metric, known)}"
+            f"{metric!r} is no figure to compare; there are {', '.join(metrics)}"
+            f"{nearest(metric, metrics)}"
         )
     if not colon:
         raise ValueError(f"the loss is missing; give {metric}:0.02 or {metric}:5%")

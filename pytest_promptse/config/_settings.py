@@ -200,10 +200,10 @@ def _check_together(values: Mapping[str, Any], origin: Mapping[str, str]) -> Non
     """
     for distance in values["min_elasticity"] or {}:
         if distance is not None and distance not in values["distances"]:
-            known = ", ".join(f"{d:g}" for d in values["distances"])
+            measured = ", ".join(f"{d:g}" for d in values["distances"])
             raise SettingsError(
                 f"{origin['min_elasticity']}: distance {distance:g} is not measured; "
-                f"the distances are {known}"
+                f"the distances are {measured}"
             )
     if values["adaptive"] and values["gate"] == "point":
         raise SettingsError(
@@ -273,13 +273,13 @@ def check_names(names: Sequence[str], *, marker: bool, where: str) -> None:
     SettingsError
         If a name is not a setting, or if it is a setting that a mark cannot change.
     """
-    known = [name for name, option in OPTIONS.items() if option.marker or not marker]
+    settings = [name for name, option in OPTIONS.items() if option.marker or not marker]
     for name in names:
-        if name in known:
+        if name in settings:
             continue
         if name in OPTIONS:
             raise SettingsError(
                 f"{where}: {name!r} concerns the whole run; give {OPTIONS[name].flag} or "
                 f"{OPTIONS[name].ini} in the ini file"
             )
-        raise SettingsError(f"{where}: {name!r} is no setting{nearest(name, known)}")
+        raise SettingsError(f"{where}: {name!r} is no setting{nearest(name, settings)}")

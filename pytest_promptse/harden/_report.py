@@ -132,7 +132,7 @@ def _trade(record: Record, winner: str) -> Section:
     """Show what the winner does to AUC-E, pass@1 and the cost, as the confirmation ranks it."""
     rows: list[tuple[Cell, ...]] = []
     for ranking in record.rankings:
-        figures = {one.template: one for one in ranking.templates}
+        figures = {ranked.template: ranked for ranked in ranking.templates}
         old, new = figures[UNTOUCHED], figures[winner]
         pairs: dict[str, tuple[float | None, float | None]] = {
             "AUC-E": (old.auc_e, new.auc_e),
@@ -143,11 +143,11 @@ def _trade(record: Record, winner: str) -> Section:
         metrics = {"auc_e": "AUC-E", "pass_at_1": "pass@1"}
         # A difference is that of `template` minus `other`, in either order.
         intervals = {
-            metrics[one.metric]: one.ci95
-            if one.template == winner
-            else (-one.ci95[1], -one.ci95[0])
-            for one in ranking.differences
-            if one.metric in metrics and one.ci95 is not None
+            metrics[difference.metric]: difference.ci95
+            if difference.template == winner
+            else (-difference.ci95[1], -difference.ci95[0])
+            for difference in ranking.differences
+            if difference.metric in metrics and difference.ci95 is not None
         }
         rows += [
             (name, before, after, intervals.get(name))
@@ -171,7 +171,7 @@ def _trade(record: Record, winner: str) -> Section:
 def front(record: Record) -> list[RankedRecord]:
     """Return the templates of a run with their figures, the most stable first."""
     ranked = [template for ranking in record.rankings for template in ranking.templates]
-    return sorted(ranked, key=lambda one: (-(one.auc_e or 0.0), one.template))
+    return sorted(ranked, key=lambda row: (-(row.auc_e or 0.0), row.template))
 
 
 def _front(
@@ -184,17 +184,17 @@ def _front(
         front(record),
         (
             text("template", "template"),
-            lambda one: ("◆ " if one.pareto else "  ") + one.template,
+            lambda row: ("◆ " if row.pareto else "  ") + row.template,
         ),
-        (Column(title="pass@1", key="pass_at_1"), lambda one: one.pass_at_1),
-        (Column(title="AUC-E", key="auc_e"), lambda one: one.auc_e),
+        (Column(title="pass@1", key="pass_at_1"), lambda row: row.pass_at_1),
+        (Column(title="AUC-E", key="auc_e"), lambda row: row.auc_e),
         (
             Column(title="tokens per solved", key="tokens", kind="count"),
-            lambda one: one.tokens_per_solved and round(one.tokens_per_solved),
+            lambda row: row.tokens_per_solved and round(row.tokens_per_solved),
         ),
         (
             Column(title="rounds", key="rounds", kind="count"),
-            lambda one: last.get(one.template, 0),
+            lambda row: last.get(row.template, 0),
         ),
     )
     ideas = table_of(

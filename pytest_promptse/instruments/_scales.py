@@ -182,22 +182,22 @@ def read_ratings(
     problems: Counter[str] = Counter()
     text = clean(response)
     items, text = _without_statements([scale.items[number - 1] for number in order], text)
-    found: dict[int, list[int]] = {}
+    given: dict[int, list[int]] = {}
     entries = split_entries(text, items)
     bare = _bare_numbers(entries, text, scale, len(items))
     if bare is not None:
         if len(bare) == len(items):
             for number, value in zip(order, bare, strict=True):
-                _take(value, scale, found.setdefault(number, []), problems)
+                _take(value, scale, given.setdefault(number, []), problems)
         else:
             problems["wrong_count"] = 1
     else:
         index = ItemIndex(items)
         for entry in entries:
             _read_entry(
-                entry, index=index, order=order, scale=scale, found=found, problems=problems
+                entry, index=index, order=order, scale=scale, given=given, problems=problems
             )
-    ratings = _agreed(found, problems)
+    ratings = _agreed(given, problems)
     if not ratings and not any(n for kind, n in problems.items() if kind not in _HARMLESS):
         problems.clear()
         kind = "empty" if not text.strip() else "refusal" if is_refusal(text) else "prose"
@@ -209,14 +209,14 @@ def read_ratings(
     return Ratings(ratings=ratings, problems=counted, complete=len(ratings) == len(items))
 
 
-def _agreed(found: Mapping[int, Sequence[int]], problems: Counter[str]) -> dict[int, int]:
+def _agreed(given: Mapping[int, Sequence[int]], problems: Counter[str]) -> dict[int, int]:
     """Return the rating of each item whose ratings are all equal.
 
-    `found` has the ratings of each item by its number. An item with different ratings is counted in
+    `given` has the ratings of each item by its number. An item with different ratings is counted in
     `problems` as ``contradictory``.
     """
     ratings: dict[int, int] = {}
-    for number, values in found.items():
+    for number, values in given.items():
         if len(set(values)) == 1:
             ratings[number] = values[0]
         elif len(values) > 1:
@@ -276,7 +276,7 @@ def _read_entry(
     index: ItemIndex,
     order: Sequence[int],
     scale: Scale,
-    found: dict[int, list[int]],
+    given: dict[int, list[int]],
     problems: Counter[str],
 ) -> None:
     subject, rest = _parted(entry.body, index)
@@ -311,7 +311,7 @@ def _read_entry(
     if match["of"] is not None and int(match["of"]) != scale.high:
         problems["off_scale"] += 1
         return
-    _take(match["number"], scale, found.setdefault(order[place], []), problems)
+    _take(match["number"], scale, given.setdefault(order[place], []), problems)
 
 
 def _parted(body: str, index: ItemIndex) -> tuple[str, str]:

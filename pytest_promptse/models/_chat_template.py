@@ -100,9 +100,9 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def _special_tokens(config: Mapping[str, Any]) -> dict[str, str]:
     """Return special tokens such as ``bos_token``, which are stored as text or as an object."""
-    found = {name: value for name, value in config.items() if name.endswith("_token")}
+    tokens = {name: value for name, value in config.items() if name.endswith("_token")}
     texts = {
         name: value["content"] if isinstance(value, dict) else value
-        for name, value in found.items()
+        for name, value in tokens.items()
     }
     return {name: text for name, text in texts.items() if isinstance(text, str)}

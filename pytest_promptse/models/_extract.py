@@ -84,18 +84,21 @@ def extract(
     if len(answer) > MAX_SOURCE:
         return _unparsed(answer, finish_reason)
     stub = _read_stub(prompt, entry_point)
-    found: list[_Found] = []
+    candidates: list[_Found] = []
     if form == "completion":
-        found += _continued(prompt, answer, stub, entry_point)
-    if not any(candidate.whole for candidate in found):
-        found += _found_in_chat(answer, stub, entry_point)
+        candidates += _continued(prompt, answer, stub, entry_point)
+    if not any(candidate.whole for candidate in candidates):
+        candidates += _found_in_chat(answer, stub, entry_point)
     if finish_reason == "length":
-        found = [
-            each
-            for each in found
-            if (each.whole or each.closed) and not each.runs_to_the_end_of(answer)
+        candidates = [
+            candidate
+            for candidate in candidates
+            if (candidate.whole or candidate.closed) and not candidate.runs_to_the_end_of(answer)
         ]
-    best = next((each for each in found if each.whole), found[0] if found else None)
+    best = next(
+        (candidate for candidate in candidates if candidate.whole),
+        candidates[0] if candidates else None,
+    )
     if best is None:
         cause: Literal["truncated", "no_code"]
         cause = "truncated" if finish_reason == "length" else "no_code"
@@ -149,7 +152,7 @@ class _Stub:
 
     def repeated_by(self, statement: Statement) -> bool:
         """Return whether the prompt contains `statement` already, so that it is no answer."""
-        return any(statement.source == own.source for own in self.statements)
+        return any(statement.source == part.source for part in self.statements)
 
 
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -162,23 +165,23 @@ def _read_stub(prompt: str, entry_point: str) -> _Stub:
     else:
         blocks, around = blocks_of(prompt)
         sources = [block.code for block in blocks] + [around]
-    known: list[Statement] = []
+    given: list[Statement] = []
     for source in sources:
         good, broken = statements(source)
-        known += good
+        given += good
         for chunk in broken:
             if chunk.rstrip().endswith(":"):
-                known += statements(f"{chunk.rstrip()} ...")[0]
-    stubs = [s for s in known if s.defines and entry_point in s.binds]
+                given += statements(f"{chunk.rstrip()} ...")[0]
+    stubs = [s for s in given if s.defines and entry_point in s.binds]
     heads = [header(s.source) for s in stubs]
     for quoted in prompt.split("`")[1::2]:
         signature = quoted.strip().removeprefix("def ").rstrip(": ")
         if signature.startswith(f"{entry_point}("):
             heads.append(header(f"def {signature}: ..."))
     return _Stub(
-        statements=known,
+        statements=given,
         header=next((head for head in heads if head), None),
-        requested=frozenset(_WORD.findall(prompt)) - {name for s in known for name in s.binds},
+        requested=frozenset(_WORD.findall(prompt)) - {name for s in given for name in s.binds},
         is_function=any(s.kind == "function" and has_parameters(s.source) for s in stubs),
     )
 
@@ -191,7 +194,7 @@ def _continued(prompt: str, text: str, stub: _Stub, entry_point: str) -> list[_F
     """
     if not text.strip():
         return []
-    found: list[_Found] = []
+    damaged: list[_Found] = []
     for whole in (prompt + text, f"{prompt.rstrip()}\n{text}"):
         good, broken = statements(whole)
         entry = next((s for s in good if s.defines and entry_point in s.binds), None)
@@ -205,10 +208,10 @@ def _continued(prompt: str, text: str, stub: _Stub, entry_point: str) -> list[_F
                 keep_script=not stub.is_function,
             )
             return [_Found(source=program, whole=True, entry=entry)]
-        found += [_damaged(good, chunk) for chunk in broken if _names(chunk, entry_point)]
+        damaged += [_damaged(good, chunk) for chunk in broken if _names(chunk, entry_point)]
     # Lines at the margin end the body.
     body = re.split(r"\n(?=\S)", text, maxsplit=1)[0] if text[:1].isspace() else text
-    return [*_bodies([body], stub, entry_point), *found[:1]]
+    return [*_bodies([body], stub, entry_point), *damaged[:1]]
 
 
 def _first_of_each(parts: Iterable[Statement]) -> list[Statement]:
@@ -228,18 +231,18 @@ def _found_in_chat(answer: str, stub: _Stub, entry_point: str) -> list[_Found]:
 
     If no reading has one, return the programs of all readings, or else the first script.
     """
-    found: list[_Found] = []
+    partial: list[_Found] = []
     for blocks in readings(answer, entry_point):
         programs = _found_in(blocks, stub, entry_point)
         if any(program.whole for program in programs):
             return programs
-        found += programs
-        scripts = [block.code for block in blocks if not found and _is_code(block, stub)]
+        partial += programs
+        scripts = [block.code for block in blocks if not partial and _is_code(block, stub)]
         if scripts:
             closed = not answer.rstrip().endswith(scripts[-1].rstrip())
             source = _script_of(scripts, stub, entry_point)
-            found.append(_Found(source=source, whole=False, closed=closed))
-    return found
+            partial.append(_Found(source=source, whole=False, closed=closed))
+    return partial
 
 
 def _script_of(scripts: Sequence[str], stub: _Stub, entry_point: str) -> str:
@@ -256,9 +259,9 @@ def _script_of(scripts: Sequence[str], stub: _Stub, entry_point: str) -> str:
         return "\n\n".join(scripts).strip() + "\n"
     layers = _one_module([good for good, _ in parts])
     others = [layer for index, layer in enumerate(layers) if index != number]
-    own = _with_following_actions(layers, number)
+    main = _with_following_actions(layers, number)
     lent = [part for part in stub.statements if entry_point not in part.binds]
-    return assemble([lent, *others, own], entry_point, keep_script=not stub.is_function)
+    return assemble([lent, *others, main], entry_point, keep_script=not stub.is_function)
 
 
 def _one_module(layers: Sequence[Sequence[Statement]]) -> Sequence[Sequence[Statement]]:
@@ -285,14 +288,14 @@ def _with_following_actions(
 
     `number` is the index of the layer.
     """
-    own = layers[number]
-    if any(part.kind == "action" and (part.calls or part.is_main_guard) for part in own):
-        return own
+    chosen = layers[number]
+    if any(part.kind == "action" and (part.calls or part.is_main_guard) for part in chosen):
+        return chosen
     for layer in layers[number + 1 :]:
         actions = [part for part in layer if part.kind == "action"]
         if actions:
-            return [*own, *actions]
-    return own
+            return [*chosen, *actions]
+    return chosen
 
 
 def _is_code(block: Block, stub: _Stub) -> bool:
@@ -332,7 +335,7 @@ def _found_in(blocks: Sequence[Block], stub: _Stub, entry_point: str) -> list[_F
         bodies = _bodies((block.code for block in reversed(blocks)), stub, entry_point)
     if any(body.whole for body in bodies):
         return [body for body in bodies if body.whole]
-    found: list[_Found] = []
+    programs: list[_Found] = []
     ranked = sorted(
         solid or entries, key=lambda numbered: not _is_refused(blocks[numbered[0]], numbered[1])
     )
@@ -356,14 +359,14 @@ def _found_in(blocks: Sequence[Block], stub: _Stub, entry_point: str) -> list[_F
             requested=stub.requested,
             keep_script=not stub.is_function,
         )
-        found.append(_Found(source=program, whole=True, entry=entry))
+        programs.append(_Found(source=program, whole=True, entry=entry))
     damaged = [
         _damaged(good, chunk)
         for good, broken in parts
         for chunk in broken
         if _names(chunk, entry_point)
     ]
-    return [*found, *damaged, *bodies] if solid else [*damaged, *bodies, *found]
+    return [*programs, *damaged, *bodies] if solid else [*damaged, *bodies, *programs]
 
 
 def _without_trials(layer: Sequence[Statement], entry_point: str) -> Sequence[Statement]:
@@ -392,7 +395,7 @@ def _bodies(sources: Iterable[str], stub: _Stub, entry_point: str) -> list[_Foun
     """
     if stub.header is None:
         return []
-    found: list[_Found] = []
+    functions: list[_Found] = []
     for source in sources:
         body = _as_body(source)
         if body is None:
@@ -401,11 +404,11 @@ def _bodies(sources: Iterable[str], stub: _Stub, entry_point: str) -> list[_Foun
         good, _ = statements(function)
         entry = next((s for s in good if s.defines and entry_point in s.binds), None)
         if entry is None or parse(function) is None:
-            found.append(_Found(source=f"{function}\n", whole=False))
+            functions.append(_Found(source=f"{function}\n", whole=False))
         else:
             program = assemble([stub.statements, good], entry_point, keep_script=False)
-            found.append(_Found(source=program, whole=True, entry=entry))
-    return found
+            functions.append(_Found(source=program, whole=True, entry=entry))
+    return functions
 
 
 def _as_body(source: str) -> str | None:

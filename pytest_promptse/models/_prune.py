@@ -45,7 +45,7 @@ def assemble(
         out.
     """
     candidates = _outrank(layers)
-    needed = _Needs([each.statement for each in candidates]).of(entry_point, requested)
+    needed = _Needs([candidate.statement for candidate in candidates]).of(entry_point, requested)
     script = _script(candidates, needed, len(layers) - 1) if keep_script else set()
     bound = {name for number in needed for name in candidates[number].statement.binds}
     sources: list[str] = []
@@ -83,7 +83,9 @@ def _outrank(layers: Sequence[Sequence[Statement]]) -> list[_Candidate]:
             if not names or not names <= bound:
                 new.append(_Candidate(statement=statement, layer=number))
         kept.append(new)
-        bound.update(n for each in new if not each.statement.hollow for n in each.statement.binds)
+        bound.update(
+            n for added in new if not added.statement.hollow for n in added.statement.binds
+        )
     return [
         candidate
         for layer in reversed(kept)
@@ -166,14 +168,14 @@ class _Needs:
 
     def _callers(self, names: set[str]) -> set[str]:
         """Return `names` and what calls one of them, directly or not: functions and classes."""
-        found = {*names}
+        callers = {*names}
         pending = [*names]
         while pending:
             for number in self.later_readers.get(pending.pop(), ()):
-                new = self.parts[number].binds - found
-                found |= new
+                new = self.parts[number].binds - callers
+                callers |= new
                 pending += new
-        return found
+        return callers
 
     def _follow(self) -> None:
         while self.pending:
@@ -279,7 +281,7 @@ def _script(candidates: Sequence[_Candidate], needed: set[int], last: int) -> se
     `needed` are numbers of statements, and `last` is the number of the last layer, whose actions
     are executed.
     """
-    found = {
+    executed = {
         number
         for number, candidate in enumerate(candidates)
         if candidate.layer == last and candidate.statement.kind == "action"
@@ -292,12 +294,12 @@ def _script(candidates: Sequence[_Candidate], needed: set[int], last: int) -> se
         for name in candidate.statement.binds:
             makers[name].append(number)
     seen: set[str] = set()
-    pending = [*found]
+    pending = [*executed]
     while pending:
         statement = candidates[pending.pop()].statement
         for name in (statement.reads | statement.later_reads | statement.quoted) - seen:
             seen.add(name)
-            new = [number for number in makers.get(name, ()) if number not in needed | found]
-            found.update(new)
+            new = [number for number in makers.get(name, ()) if number not in needed | executed]
+            executed.update(new)
             pending += new
-    return found
+    return executed

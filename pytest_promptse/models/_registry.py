@@ -152,10 +152,10 @@ def split_spec(spec: str, *, also: Sequence[str] = ()) -> tuple[str, str]:
     backend, colon, name = spec.partition(":")
     kind = BACKENDS.get(backend)
     if kind is None:
-        known = [*BACKENDS, *also]
+        names = [*BACKENDS, *also]
         raise SettingsError(
-            f"model {spec!r}: there is no backend {backend!r}{nearest(backend, known)}; "
-            f"give BACKEND:NAME with one of {', '.join(known)}"
+            f"model {spec!r}: there is no backend {backend!r}{nearest(backend, names)}; "
+            f"give BACKEND:NAME with one of {', '.join(names)}"
         )
     if kind.name_of and not name:
         raise SettingsError(f"model {spec!r}: add the name: {backend}:{kind.name_of}")

@@ -159,11 +159,11 @@ class ReplayBackend:
         offset = 0
         for number, line in enumerate(file, start=1):
             if line.strip():
-                found = self._decode(line, number)
-                forms.setdefault(found.answer_form, number)
-                has_logprobs = has_logprobs and found.logprob is not None
-                samples = self._variants.setdefault(_variant(found), _Samples())
-                samples.numbers.append(len(samples.numbers) if found.index is None else found.index)
+                entry = self._decode(line, number)
+                forms.setdefault(entry.answer_form, number)
+                has_logprobs = has_logprobs and entry.logprob is not None
+                samples = self._variants.setdefault(_variant(entry), _Samples())
+                samples.numbers.append(len(samples.numbers) if entry.index is None else entry.index)
                 samples.offsets.append(offset)
             offset += len(line)
         self._refuse_doubles()
@@ -192,15 +192,15 @@ class ReplayBackend:
 
     def _decode(self, line: bytes, number: int) -> ReplayLine:
         try:
-            found = self._decoder.decode(line)
+            entry = self._decoder.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ModelError(
                 f"{self._path}, line {number}: {error}; expected an object with 'task_id' and "
                 "'completion' or 'text'"
             ) from error
-        if (found.text is None) == (found.completion is None):
+        if (entry.text is None) == (entry.completion is None):
             raise ModelError(f"{self._path}, line {number}: give either 'completion' or 'text'")
-        return found
+        return entry
 
     def _refuse_doubles(self) -> None:
         for variant, samples in self._variants.items():

@@ -298,7 +298,7 @@ def _reason(error: BaseException) -> str:
     # Its first line is only "1 validation error for ModelConfig".
     findings = error.errors(include_url=False, include_context=False, include_input=False)
     texts = (
-        ": ".join([*map(str, found["loc"]), found["msg"].removeprefix("Value error, ")])
-        for found in findings
+        ": ".join([*map(str, finding["loc"]), finding["msg"].removeprefix("Value error, ")])
+        for finding in findings
     )
     return shown("; ".join(" ".join(text.split()) for text in texts))

@@ -70,16 +70,19 @@ def compare_suite(config: pytest.Config, run: PromptseRun, suite: Suite) -> Comp
         return ComparisonResult(word="no baseline", outcome=outcome)
     # A model that is new in the suite is compared with the one model that the baseline has instead.
     record = run.record(invocation(config), suite_id=suite.id)
-    found = [
-        one
-        for one in compare_records(record, baseline, name=name, margins=settings.compare_fail)
-        if (one.suite, one.template, one.model) == (suite.id, suite.key.template, suite.model)
+    comparisons = [
+        comparison
+        for comparison in compare_records(
+            record, baseline, name=name, margins=settings.compare_fail
+        )
+        if (comparison.suite, comparison.template, comparison.model)
+        == (suite.id, suite.key.template, suite.model)
     ]
-    record = replace(record, comparisons=found)
+    record = replace(record, comparisons=comparisons)
     return ComparisonResult(
         word=f"compared with {name}",
         outcome=comparison_outcome(record, missing=settings.compare_missing),
-        has_worsened=has_worsened(found),
+        has_worsened=has_worsened(comparisons),
     )
 
 

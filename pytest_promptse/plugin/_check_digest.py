@@ -37,9 +37,9 @@ def _digest(modules: frozenset[str], root: Path) -> str:
         if path is None or str(path) in files:
             continue
         files[str(path)], imports = _read(path)
-        found = {_absolute(each, level, name) for each, level in imports} - seen
-        waiting += sorted(found)
-        seen |= found
+        new = {_absolute(imported, level, name) for imported, level in imports} - seen
+        waiting += sorted(new)
+        seen |= new
     lines = [f"{Path(path).relative_to(root)}:{files[path]}" for path in sorted(files)]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 

@@ -179,8 +179,8 @@ class FunctionCheck:
         self._present: set[str] = set()
         # With ``request`` a body can set up any fixture.
         self._has_own_fixtures = "request" in argument_names(item) or any(
-            own[-1].scope == "function"
-            for name, own in fixture_definitions(item).items()
+            definitions[-1].scope == "function"
+            for name, definitions in fixture_definitions(item).items()
             if name not in _OWN_FIXTURES
         )
 

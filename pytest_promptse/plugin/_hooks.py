@@ -114,9 +114,9 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARK)
-    known = {option.ini for option in OPTIONS.values()}
+    settings = {option.ini for option in OPTIONS.values()}
     for name in ini_names(config):
-        if name.startswith("promptse_") and name not in known:
+        if name.startswith("promptse_") and name not in settings:
             hint = nearest(name, [option.ini for option in OPTIONS.values()])
             raise pytest.UsageError(f"{config.inipath}: {name!r} is no setting{hint}")
     try:
@@ -319,10 +319,10 @@ def _check_report(config: pytest.Config, report: str) -> None:
 
         check_installed()
     if kind not in _REPORTS:
-        known = [*_REPORTS, *names_of(config, "report")]
+        kinds = [*_REPORTS, *names_of(config, "report")]
         raise SettingsError(
-            f"--promptse-report {report}: there is no report {kind!r}{nearest(kind, known)}; "
-            f"there are {', '.join(known)}"
+            f"--promptse-report {report}: there is no report {kind!r}{nearest(kind, kinds)}; "
+            f"there are {', '.join(kinds)}"
         )
 
 

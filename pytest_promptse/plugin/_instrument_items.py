@@ -188,9 +188,9 @@ def _result(run: PromptseRun, config: pytest.Config, row: dict[str, Any]) -> Ins
     if instrument is None:
         raise SettingsError(f"{path}: its instrument is not registered with pytest any more")
     suite = next(
-        one
-        for one in planned(instrument, path, run, row["suite"])
-        if one.place.model == row["model"]
+        candidate
+        for candidate in planned(instrument, path, run, row["suite"])
+        if candidate.place.model == row["model"]
     )
     answers = dict(_stored(run, [probe.job for probe in suite.probes]))
     is_complete = all(probe.job.key in answers for probe in suite.decisive)

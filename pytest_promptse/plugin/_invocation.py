@@ -127,8 +127,8 @@ class GivenSettings:
         from pytest_promptse.config._settings import check_names, resolve
 
         check_names(list(keywords), marker=True, where=where("settings").rpartition(",")[0])
-        own = self._from_root(keywords, folder)
-        return resolve([(own, where), *self._layers])
+        of_suite = self._from_root(keywords, folder)
+        return resolve([(of_suite, where), *self._layers])
 
     def _from_root(self, values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         """Rewrite template patterns relative to `folder` as patterns relative to the root.
@@ -208,7 +208,7 @@ def _typed_options(arguments: Sequence[str]) -> Iterator[str]:
 
 def names_of(config: pytest.Config, kind: Literal["backend", "rewriter", "report"]) -> list[str]:
     """Return the names that other plugins add, for the lists in error messages."""
-    return [name for found in config.hook.pytest_promptse_names(kind=kind) for name in found]
+    return [name for added in config.hook.pytest_promptse_names(kind=kind) for name in added]
 
 
 def instrument_of(config: pytest.Config, path: Path) -> Instrument | None:
@@ -221,4 +221,7 @@ def instrument_of(config: pytest.Config, path: Path) -> Instrument | None:
         return None
     config.pluginmanager.load_setuptools_entrypoints(INSTRUMENTS)
     instruments: list[list[Instrument]] = config.hook.pytest_promptse_instruments()
-    return next((one for some in instruments for one in some if one.name == name[1]), None)
+    return next(
+        (instrument for some in instruments for instrument in some if instrument.name == name[1]),
+        None,
+    )

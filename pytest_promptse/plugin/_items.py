@@ -80,7 +80,7 @@ def run_function(item: pytest.Function, run: PromptseRun) -> bool | None:
     if target is None:
         return None
     modules = {item.obj.__module__} | {
-        own[-1].func.__module__ for own in fixture_definitions(item).values()
+        definitions[-1].func.__module__ for definitions in fixture_definitions(item).values()
     }
     sources = source_digest(modules, item.config.rootpath)
     own_key = (item.originalname, target.suite.id.partition("::")[2], sources)
@@ -231,8 +231,8 @@ def _details(
     """
     from pytest_promptse.reports.terminal._details import render_variant  # noqa: PLC0415 - rich
 
-    own = (one for one in target.suite.variants if one.task is planned.task)
-    original = next(one for one in own if one.outline.distance == 0.0)
+    of_task = (variant for variant in target.suite.variants if variant.task is planned.task)
+    original = next(variant for variant in of_task if variant.outline.distance == 0.0)
     measured = run.measuring.measured_prompt(target.suite, planned)
     writer = item.config.get_terminal_writer()
     return render_variant(

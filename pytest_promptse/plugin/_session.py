@@ -77,9 +77,9 @@ def promptse_session(config: pytest.Config) -> PromptseSession:
     SettingsError
         If a setting cannot be used.
     """
-    found = config.pluginmanager.get_plugin(NAME)
-    if isinstance(found, PromptseSession):
-        return found
+    registered = config.pluginmanager.get_plugin(NAME)
+    if isinstance(registered, PromptseSession):
+        return registered
     session = PromptseSession(config)
     config.pluginmanager.register(session, NAME)
     config.pluginmanager.register(session.repeated_errors, f"{NAME}-errors")
@@ -449,11 +449,11 @@ class PromptseSession:
             # The comparison items have failed already, unless a missing baseline is allowed.
             self._notices.append(str(error))
             return record
-        found = compare_records(
+        comparisons = compare_records(
             record, baseline, name=settings.compare, margins=settings.compare_fail
         )
         instruments = with_baseline(record.instruments, baseline.instruments, name=settings.compare)
-        return replace_fields(record, comparisons=found, instruments=instruments)
+        return replace_fields(record, comparisons=comparisons, instruments=instruments)
 
     def _save(self, record: Record, *, interrupted: bool) -> None:
         name = self.run.settings.save

@@ -119,8 +119,8 @@ def targets_of(suite: Suite, id_parts: IdParts) -> Iterator[ItemTarget]:
     if comparison is not None:
         subjects.append(comparison)
     for subject in subjects:
-        own = id_parts.id_of(suite, subject)
-        yield ItemTarget(id=own, suite=suite, id_parts=id_parts, subject=subject)
+        target_id = id_parts.id_of(suite, subject)
+        yield ItemTarget(id=target_id, suite=suite, id_parts=id_parts, subject=subject)
 
 
 def task_of(item: pytest.Item) -> Task:
@@ -148,13 +148,13 @@ def node_id_of(item: pytest.Item, target: ItemTarget, planned: PlannedVariant) -
     `item` is the item of `target`. The result is None if the id cannot be derived from that of
     `item`.
     """
-    own = target.id_parts.id_of(target.suite, planned)
+    variant_id = target.id_parts.id_of(target.suite, planned)
     if not isinstance(item, pytest.Function):
-        return f"{target.suite.id}::{planned.task.id}[{own}]"
+        return f"{target.suite.id}::{planned.task.id}[{variant_id}]"
     begin = f"{item.originalname}[{target.id}"
     # pytest escapes non-ASCII characters in an id. The part of the id from this plugin is then
     # unknown.
-    if not (item.name.startswith(begin) and own.isascii()):
+    if not (item.name.startswith(begin) and variant_id.isascii()):
         return None
     before = item.nodeid.removesuffix(item.name)
-    return f"{before}{item.originalname}[{own}{item.name.removeprefix(begin)}"
+    return f"{before}{item.originalname}[{variant_id}{item.name.removeprefix(begin)}"

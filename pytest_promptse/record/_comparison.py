@@ -93,18 +93,18 @@ def _matched(
     theirs: dict[tuple[str, str | None], dict[str, SuiteRecord]] = defaultdict(dict)
     for suite in baseline:
         theirs[suite.id, suite.template][suite.model] = suite
-    found = {
+    counterparts = {
         id(suite): theirs[suite.id, suite.template].pop(suite.model, None) for suite in current
     }
     alone: dict[tuple[str, str | None], list[SuiteRecord]] = defaultdict(list)
     for suite in current:
-        if found[id(suite)] is None:
+        if counterparts[id(suite)] is None:
             alone[suite.id, suite.template].append(suite)
     for key, suites in alone.items():
         if len(suites) == len(theirs[key]) == 1:
-            found[id(suites[0])] = theirs[key].popitem()[1]
+            counterparts[id(suites[0])] = theirs[key].popitem()[1]
     return [
-        *((suite, found[id(suite)]) for suite in current),
+        *((suite, counterparts[id(suite)]) for suite in current),
         *((None, suite) for suites in theirs.values() for suite in suites.values()),
     ]
 
@@ -221,7 +221,9 @@ def _completions(side: _Side) -> dict[tuple[str, str], object]:
         for prompt in (task.original, *task.variants):
             if prompt is None or not prompt.samples:
                 return {}
-            outcomes = sorted((one.text, one.n, one.cause or "") for one in prompt.samples)
+            outcomes = sorted(
+                (sample.text, sample.n, sample.cause or "") for sample in prompt.samples
+            )
             figures = prompt.n, prompt.pass_rate, prompt.score
             identities[task.id, prompt.id] = prompt.text, figures, outcomes
     return identities
@@ -238,7 +240,9 @@ def _figures(
     seed: int,
 ) -> list[ComparedRecord]:
     # The originals first, then the curve, then what is made of all variants.
-    ordered = sorted(compared_metrics(), key=lambda one: (one.needs_variants, not one.by_distance))
+    ordered = sorted(
+        compared_metrics(), key=lambda metric: (metric.needs_variants, not metric.by_distance)
+    )
     metrics = [
         (metric.name, distance)
         for metric in ordered
@@ -248,7 +252,7 @@ def _figures(
     figures = []
     for metric, distance in metrics:
         margin = margins.get(metric)
-        found = compare_runs(
+        compared = compare_runs(
             current,
             baseline,
             metric,
@@ -259,23 +263,23 @@ def _figures(
             relative=bool(margin and margin.relative),
             seed=seed,
         )
-        figures.append(_figure(with_itself(found) if same_completions else found))
+        figures.append(_figure(with_itself(compared) if same_completions else compared))
     return figures
 
 
-def _figure(found: Comparison) -> ComparedRecord:
+def _figure(comparison: Comparison) -> ComparedRecord:
     return ComparedRecord(
-        metric=found.metric,
-        distance=found.distance,
-        current=found.current,
-        baseline=found.baseline,
-        difference=found.difference,
-        ci95=found.ci95,
-        exact=found.exact,
-        margin=found.margin,
-        verdict=found.verdict,
-        message=found.message,
-        n_tasks=found.n_tasks,
+        metric=comparison.metric,
+        distance=comparison.distance,
+        current=comparison.current,
+        baseline=comparison.baseline,
+        difference=comparison.difference,
+        ci95=comparison.ci95,
+        exact=comparison.exact,
+        margin=comparison.margin,
+        verdict=comparison.verdict,
+        message=comparison.message,
+        n_tasks=comparison.n_tasks,
     )
 
 

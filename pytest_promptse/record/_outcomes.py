@@ -117,9 +117,9 @@ def comparison_outcome(record: Record, *, missing: Missing) -> Outcome:
             text = f"{suite.id} ({suite.model}) is not in {_renewed(comparison)}"
             outcomes.append(Outcome("failed", (text,)))
     for kind in ("failed", "skipped", "passed"):
-        decisive = [one for one in outcomes if one.kind == kind]
+        decisive = [outcome for outcome in outcomes if outcome.kind == kind]
         if decisive:
-            reasons = tuple(reason for one in decisive for reason in one.reasons)
+            reasons = tuple(reason for outcome in decisive for reason in outcome.reasons)
             return Outcome(kind, reasons, is_open=kind != "failed" and bool(reasons))
     return Outcome("passed")
 

@@ -66,16 +66,19 @@ def losses(tasks: Iterable[TaskRecord], *, most: int) -> Losses:
     # The variants are kept with their sort keys, whose last two parts are unique.
     kept: dict[Series, list[tuple[float, int, int, int, Loss]]] = defaultdict(list)
     for place, task in enumerate(tasks):
-        own = sorted(_losses(task, place), key=lambda loss: (round(loss.change, 9), loss.number))
-        n += len(own)
+        of_task = sorted(
+            _losses(task, place), key=lambda loss: (round(loss.change, 9), loss.number)
+        )
+        n += len(of_task)
         # Among equal losses, variants of tasks that are not listed yet come first.
         ranked = [
-            (round(loss.change, 9), seen, place, loss.number, loss) for seen, loss in enumerate(own)
+            (round(loss.change, 9), seen, place, loss.number, loss)
+            for seen, loss in enumerate(of_task)
         ]
         series = Series(task.model, task.template)
         kept[series] = nsmallest(most, kept[series] + ranked)
-    first = [own[0] for own in kept.values() if own]
-    others = (loss for own in kept.values() for loss in own[1:])
+    first = [of_series[0] for of_series in kept.values() if of_series]
+    others = (loss for of_series in kept.values() for loss in of_series[1:])
     chosen = sorted(first + nsmallest(max(0, most - len(first)), others))
     return Losses([loss for *_, loss in chosen], n)
 
@@ -122,12 +125,12 @@ def prompts_of(task: TaskRecord) -> list[VariantRecord]:
 
 def by_personality(tasks: Iterable[TaskRecord]) -> dict[str, float]:
     """Return the mean change of the pass rate over the variants of each personality."""
-    found: dict[str, list[float]] = defaultdict(list)
+    changes: dict[str, list[float]] = defaultdict(list)
     for task in tasks:
         for variant in task.variants:
             if task.original is not None and variant.personality is not None:
-                found[variant.personality].append(variant.pass_rate - task.original.pass_rate)
-    return {personality: fmean(all_) for personality, all_ in found.items()}
+                changes[variant.personality].append(variant.pass_rate - task.original.pass_rate)
+    return {personality: fmean(all_) for personality, all_ in changes.items()}
 
 
 class Causes(NamedTuple):
@@ -155,10 +158,10 @@ def causes(tasks: Iterable[TaskRecord]) -> list[Causes]:
 
 def unscored(record: Record) -> dict[str, list[str]]:
     """Return the errors of a record: each message once, with all its places."""
-    found: dict[str, list[str]] = defaultdict(list)
+    places: dict[str, list[str]] = defaultdict(list)
     for error in record.errors:
-        found[error.message].append(error.where)
-    return dict(found)
+        places[error.message].append(error.where)
+    return dict(places)
 
 
 def worst_change(task: TaskRecord) -> float | None:
@@ -175,10 +178,10 @@ def left_out_without_cue(subgroups: Iterable[SubgroupRecord]) -> str | None:
     """
     counted: Counter[str] = Counter()
     left_out: Counter[str] = Counter()
-    for one in subgroups:
-        if one.distance is None:
-            counted[one.trait] += one.n_variants
-            left_out[one.trait] += one.n_without_cue
+    for subgroup in subgroups:
+        if subgroup.distance is None:
+            counted[subgroup.trait] += subgroup.n_variants
+            left_out[subgroup.trait] += subgroup.n_without_cue
     if not left_out.total():
         return None
     shares = (f"{trait} {n} of {n + counted[trait]}" for trait, n in left_out.items() if n)
@@ -221,8 +224,8 @@ _VERDICTS = ("fail", "inconclusive", "pass")
 
 def worst_verdict(verdicts: Iterable[str | None]) -> str | None:
     """Return the worst of `verdicts` (fail, inconclusive, pass), or None without any."""
-    known = set(verdicts)
-    return next((verdict for verdict in _VERDICTS if verdict in known), None)
+    given = set(verdicts)
+    return next((verdict for verdict in _VERDICTS if verdict in given), None)
 
 
 class Compared(NamedTuple):
@@ -247,14 +250,14 @@ def compared(record: Record) -> list[Compared]:
     """Return the compared figures that every report shows, see `is_always_shown`."""
     return [
         Compared(
-            one.suite,
-            Series(one.model or "", one.template).label,
+            comparison.suite,
+            Series(comparison.model or "", comparison.template).label,
             figure_label(record, figure, short=True),
             figure,
         )
-        for one in record.comparisons
-        if one.model is not None and one.baseline_model is not None
-        for figure in one.figures
+        for comparison in record.comparisons
+        if comparison.model is not None and comparison.baseline_model is not None
+        for figure in comparison.figures
         if is_always_shown(figure)
     ]
 
@@ -297,24 +300,24 @@ def best_in(ranking: RankingRecord, metric: Figure) -> str | None:
     Templates that `rarely_solve` are left out, since they can hardly lose anything.
     """
     idle = rarely_solve(ranking)
-    known = [
-        (value, one.template)
-        for one in ranking.templates
-        if (value := getattr(one, metric)) is not None and one.template not in idle
+    candidates = [
+        (value, ranked.template)
+        for ranked in ranking.templates
+        if (value := getattr(ranked, metric)) is not None and ranked.template not in idle
     ]
-    if not known:
+    if not candidates:
         return None
     pick = min if METRICS[metric].less_is_better else max
-    return pick(known, key=lambda pair: pair[0])[1]
+    return pick(candidates, key=lambda pair: pair[0])[1]
 
 
 def rarely_solve(ranking: RankingRecord) -> list[str]:
     """Return the templates whose pass@1 is less than half of the best one."""
-    best = max((one.pass_at_1 or 0.0 for one in ranking.templates), default=0.0)
+    best = max((ranked.pass_at_1 or 0.0 for ranked in ranking.templates), default=0.0)
     return [
-        one.template
-        for one in ranking.templates
-        if one.pass_at_1 is not None and one.pass_at_1 < _RARELY * best
+        ranked.template
+        for ranked in ranking.templates
+        if ranked.pass_at_1 is not None and ranked.pass_at_1 < _RARELY * best
     ]
 
 
@@ -324,12 +327,12 @@ def gap(ranking: RankingRecord, template: str, metric: Figure) -> Gap:
     `template` and `metric` are names in `ranking`.
     """
     best = best_in(ranking, metric)
-    for one in ranking.differences:
-        if one.metric == metric and {one.template, one.other} == {template, best}:
-            if one.template == template:
-                return Gap(template, metric, one.difference, one.ci95, one.real)
-            turned = None if one.ci95 is None else (-one.ci95[1], -one.ci95[0])
-            return Gap(template, metric, -one.difference, turned, one.real)
+    for pair in ranking.differences:
+        if pair.metric == metric and {pair.template, pair.other} == {template, best}:
+            if pair.template == template:
+                return Gap(template, metric, pair.difference, pair.ci95, pair.real)
+            turned = None if pair.ci95 is None else (-pair.ci95[1], -pair.ci95[0])
+            return Gap(template, metric, -pair.difference, turned, pair.real)
     return Gap(template, metric, None, None, significant=False)
 
 
@@ -339,16 +342,16 @@ def victories(ranking: RankingRecord, metric: Figure) -> list[tuple[list[str], l
     Templates that are better than the same others are grouped, the best first. Templates that
     `rarely_solve` are never better in AUC-E or excess.
     """
-    order = [one.template for one in ranking.templates]
+    order = [ranked.template for ranked in ranking.templates]
     idle = rarely_solve(ranking) if metric != "pass_at_1" else []
     beaten = {
         name: tuple(
             other
             for other in order
             if any(
-                one.real and one.better == name and other in (one.template, one.other)
-                for one in ranking.differences
-                if one.metric == metric
+                pair.real and pair.better == name and other in (pair.template, pair.other)
+                for pair in ranking.differences
+                if pair.metric == metric
             )
             and other != name
         )
@@ -365,7 +368,7 @@ def victories(ranking: RankingRecord, metric: Figure) -> list[tuple[list[str], l
 def remarks(ranking: RankingRecord) -> list[str]:
     """Return remarks that a reader needs to interpret the ranking."""
     notes = []
-    if not any(one.real for one in ranking.differences):
+    if not any(pair.real for pair in ranking.differences):
         notes.append("No difference is significant: each could be due to chance.")
     if ranking.n_tasks < ranking.fewest_tasks:
         notes.append(

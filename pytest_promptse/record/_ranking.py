@@ -50,19 +50,19 @@ class _RankedTask(NamedTuple):
 
     @classmethod
     def of(cls, task: TaskRecord, *, light: bool) -> _RankedTask:
-        own, tokens = task.original, None
-        if own and own.prompt_tokens is not None and own.completion_tokens is not None:
-            tokens = (own.prompt_tokens, own.completion_tokens)
+        prompt, tokens = task.original, None
+        if prompt and prompt.prompt_tokens is not None and prompt.completion_tokens is not None:
+            tokens = (prompt.prompt_tokens, prompt.completion_tokens)
         outcome = RecordedTask(
             task_id=f"{task.suite}::{task.id}",
-            original=recorded(own, light=light) if own else None,
+            original=recorded(prompt, light=light) if prompt else None,
             variants={
                 variant.id: outcome
                 for variant in task.variants
                 if (outcome := recorded(variant, light=light)) is not None
             },
         )
-        return cls(outcome, tokens, own.pass_rate if own else 0.0)
+        return cls(outcome, tokens, prompt.pass_rate if prompt else 0.0)
 
 
 def rank_templates(record: Record) -> list[RankingRecord]:
@@ -78,11 +78,11 @@ def rank_templates(record: Record) -> list[RankingRecord]:
         if len(suites) > 1:
             templates = tuple(suite.template or "" for suite in suites)
             groups[model, templates, tuple(suites[0].elasticity)] += suites
-    found = (
+    rankings = (
         _ranking(record, model, templates, [float(d) for d in distances], suites)
         for (model, templates, distances), suites in groups.items()
     )
-    return [ranking for ranking in found if ranking is not None]
+    return [ranking for ranking in rankings if ranking is not None]
 
 
 def _ranking(
@@ -102,14 +102,14 @@ def _ranking(
         ]
         for name in templates
     }
-    runs = {name: [one.outcome for one in own] for name, own in ranked_tasks.items()}
+    runs = {name: [task.outcome for task in tasks] for name, tasks in ranked_tasks.items()}
     kept = shared(list(runs.values()))
     common = {task.task_id for task in kept[0]}
     prices = {
         name: _price(
-            [one for one in own if one.outcome.task_id in common], record.settings.get("price")
+            [task for task in tasks if task.outcome.task_id in common], record.settings.get("price")
         )
-        for name, own in ranked_tasks.items()
+        for name, tasks in ranked_tasks.items()
     }
     ranking = rank(
         runs,
@@ -126,32 +126,32 @@ def _ranking(
         mode="light" if light else "promptse",
         n_tasks=ranking.n_tasks,
         fewest_tasks=ranking.fewest,
-        uneven=len({tuple(_sizes(own)) for own in kept}) > 1,
+        uneven=len({tuple(_sizes(tasks)) for tasks in kept}) > 1,
         templates=[
             RankedRecord(
-                template=one.name,
-                pass_at_1=one.figures["pass_at_1"],
-                auc_e=one.figures["auc_e"],
-                excess=one.figures["excess"],
-                tokens_per_solved=_finite(prices[one.name].tokens),
-                cost_per_solved=_finite(prices[one.name].cost),
-                pareto=one.pareto,
+                template=ranked.name,
+                pass_at_1=ranked.figures["pass_at_1"],
+                auc_e=ranked.figures["auc_e"],
+                excess=ranked.figures["excess"],
+                tokens_per_solved=_finite(prices[ranked.name].tokens),
+                cost_per_solved=_finite(prices[ranked.name].cost),
+                pareto=ranked.pareto,
             )
-            for one in ranking.ranked
+            for ranked in ranking.ranked
         ],
         differences=[
             DifferenceRecord(
-                metric=one.metric,
-                template=one.name,
-                other=one.other,
-                difference=one.difference,
-                ci95=one.ci95,
-                p_value=one.p_value,
-                p_adjusted=one.p_adjusted,
-                real=one.significant,
-                better=one.better,
+                metric=pair.metric,
+                template=pair.name,
+                other=pair.other,
+                difference=pair.difference,
+                ci95=pair.ci95,
+                p_value=pair.p_value,
+                p_adjusted=pair.p_adjusted,
+                real=pair.significant,
+                better=pair.better,
             )
-            for one in ranking.differences
+            for pair in ranking.differences
         ],
     )
 

@@ -660,12 +660,12 @@ def decode(text: bytes, *, where: str) -> Record:
     if kind != SCHEMA.partition("/")[0]:
         raise RecordError(f"{where} is no result record but {schema!r}")
     if schema != SCHEMA:
-        known = SCHEMA.partition("/")[2]
-        is_newer = version.isdecimal() and int(version) > int(known)
+        readable = SCHEMA.partition("/")[2]
+        is_newer = version.isdecimal() and int(version) > int(readable)
         remedy = "; a newer one reads it: pip install -U pytest-promptse" if is_newer else ""
         raise RecordError(
             f"{where} is a record of schema version {version}, and this version of pytest-promptse "
-            f"reads {known}{remedy}"
+            f"reads {readable}{remedy}"
         )
     try:
         return msgspec.json.decode(text, type=Record)

@@ -68,8 +68,8 @@ def rows(record: Record, level: str) -> Iterator[Row]:
         )
     distances = sorted({d for suite in record.suites for d in suite.elasticity}, key=float)
     of_suites = (name for suite in record.suites for name in suite.estimates)
-    known = (metric.name for metric in METRICS.values() if not metric.by_distance)
-    metrics = list(dict.fromkeys([*known, *of_suites]))
+    built_in = (metric.name for metric in METRICS.values() if not metric.by_distance)
+    metrics = list(dict.fromkeys([*built_in, *of_suites]))
     if level == "suites":
         for suite in record.suites:
             yield _suite_row(suite, distances, metrics)
@@ -108,10 +108,10 @@ def frame(record: Record, level: str, *, library: Library | None = None) -> Any:
         If there is no such level, or the library is not installed.
     """
     table = list(rows(record, level))
-    known = get_args(Library)
-    wanted = [library] if library is not None else known
+    libraries = get_args(Library)
+    wanted = [library] if library is not None else libraries
     for name in wanted:
-        if name in known and find_spec(name) is not None:
+        if name in libraries and find_spec(name) is not None:
             return _FRAMES[name](table)
     names = " or ".join(wanted)
     raise RecordError(f"data frames need {names}: pip install {wanted[0]}")

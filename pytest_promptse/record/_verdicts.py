@@ -54,12 +54,12 @@ def verdicts_in_words(record: Record) -> list[VerdictInWords]:
     the counts. At most four failed or inconclusive suites follow.
     """
     described = sorted(enumerate(record.suites), key=_attention)
-    found = []
+    verdicts = []
     if len(record.suites) > _MOST:
-        found.append(VerdictInWords("", _count(record)))
+        verdicts.append(VerdictInWords("", _count(record)))
         described = [pair for pair in described if _attention(pair)[0] < _NO_GATE]
     if not described:
-        return found
+        return verdicts
     by_suite: dict[tuple[str, str, str | None], list[TaskRecord]] = {}
     for task in record.tasks:
         if task.original is not None and task.variants:
@@ -67,8 +67,8 @@ def verdicts_in_words(record: Record) -> list[VerdictInWords]:
     names = _names(record.suites)
     for number, suite in described[:_MOST]:
         tasks = by_suite.get((suite.id, suite.model, suite.template), [])
-        found.append(VerdictInWords(names[number], _sentence(suite, tasks)))
-    return found
+        verdicts.append(VerdictInWords(names[number], _sentence(suite, tasks)))
+    return verdicts
 
 
 def _attention(numbered: tuple[int, SuiteRecord]) -> tuple[int, int]:

@@ -47,7 +47,7 @@ def _written_out(value: Any) -> Any:
     if isinstance(value, str):
         return escape_controls(value)
     if isinstance(value, dict):
-        return {_written_out(name): _written_out(own) for name, own in value.items()}
+        return {_written_out(name): _written_out(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_written_out(own) for own in value]
+        return [_written_out(entry) for entry in value]
     return value

@@ -54,7 +54,7 @@ def estimates(record: Record, suite: SuiteRecord) -> list[EstimateCells]:
         metric = metric_in(record, name)
         shown, limit = _FORMATS[metric.unit]
         note = f" ({estimate.note})" if estimate.note else ""
-        intervals = (_interval(one, limit) for one in (estimate.ci95, estimate.exact))
+        intervals = (_interval(interval, limit) for interval in (estimate.ci95, estimate.exact))
         cells.append(EstimateCells(f"{metric.label}{note}", shown(estimate.value), *intervals))
     return cells
 

@@ -166,13 +166,13 @@ def columns(cells: Sequence[tuple[str, str]], widths: Sequence[int]) -> Text:
 
 def cost_unit(ranking: RankingRecord) -> str:
     """Return the heading for the cost of a solved task: money, or tokens without prices."""
-    if any(one.cost_per_solved is not None for one in ranking.templates):
+    if any(template.cost_per_solved is not None for template in ranking.templates):
         return "cost per solved"
     return "tokens per solved"
 
 
-def per_solved(one: RankedRecord) -> str:
+def per_solved(ranked: RankedRecord) -> str:
     """Return the cost of a solved task: money if prices are known, else tokens."""
-    if one.cost_per_solved is not None:
-        return f"{one.cost_per_solved:.3g}"
-    return NOT_MEASURED if one.tokens_per_solved is None else f"{one.tokens_per_solved:,.0f}"
+    if ranked.cost_per_solved is not None:
+        return f"{ranked.cost_per_solved:.3g}"
+    return NOT_MEASURED if ranked.tokens_per_solved is None else f"{ranked.tokens_per_solved:,.0f}"

@@ -66,8 +66,8 @@ def commands(record: Record) -> Iterator[str]:
     folder = (record.git or {}).get("folder", "")
     series = series_of(record)
     several = {
-        "model": len({one.model for one in series}) > 1,
-        "template": len({one.template for one in series}) > 1,
+        "model": len({entry.model for entry in series}) > 1,
+        "template": len({entry.template for entry in series}) > 1,
     }
     missing: Missing = record.settings.get("compare_missing") or "warn"
     comparisons: dict[tuple[str, str | None, str | None], list[ComparisonRecord]] = defaultdict(

@@ -74,16 +74,16 @@ def gate_line(gate: BoundsRecord) -> str:
 
 def side_by_side(administered: Sequence[Administered]) -> Iterator[Section]:
     """Yield a section for each instrument, with the figures of all of its results."""
-    ranked = sorted(administered, key=lambda one: one.result.instrument)
-    for _, same in groupby(ranked, key=lambda one: one.result.instrument):
+    ranked = sorted(administered, key=lambda side: side.result.instrument)
+    for _, same in groupby(ranked, key=lambda side: side.result.instrument):
         yield _compared(list(same))
 
 
 def _compared(administered: Sequence[Administered]) -> Section:
     first = administered[0].result
     groups: dict[str, dict[str, FigureRecord]] = {}
-    for one in administered:
-        for figure in one.result.figures:
+    for side in administered:
+        for figure in side.result.figures:
             groups.setdefault(figure.group, {}).setdefault(figure.name, figure)
     return Section(
         name=first.instrument,
@@ -103,15 +103,15 @@ def _figures(
     """Return a table with one row for each figure, and the columns of each result."""
     kind, instrument = figures[0].kind, administered[0].result
     columns = [text("figure", "figure")]
-    for one in administered:
+    for side in administered:
         columns += [
-            Column(title=one.label, key=one.label, kind=kind),
-            Column(title="95 %", key=f"{one.label} ci95", kind="interval", brief=False),
+            Column(title=side.label, key=side.label, kind=kind),
+            Column(title="95 %", key=f"{side.label} ci95", kind="interval", brief=False),
         ]
     references = {
         figure.name: figure.reference
-        for one in administered
-        for figure in one.result.figures
+        for side in administered
+        for figure in side.result.figures
         if figure.reference is not None
     }
     has_references = any(figure.name in references for figure in figures)
@@ -121,8 +121,8 @@ def _figures(
     rows: list[tuple[Cell, ...]] = []
     for figure in figures:
         cells: list[Cell] = [figure.label]
-        for one in administered:
-            same = one.result.figure(figure.name)
+        for side in administered:
+            same = side.result.figure(figure.name)
             cells += [same.value if same else None, same.ci95 if same else None]
         rows.append((*cells, *([references.get(figure.name)] if has_references else [])))
     return Table(
@@ -138,16 +138,16 @@ def _correlations(administered: Sequence[Administered]) -> Iterator[str]:
     """Yield the correlation with AUC-E over models of each figure that requests it."""
     for name, label in {
         figure.name: figure.label
-        for one in administered
-        for figure in one.result.figures
+        for side in administered
+        for figure in side.result.figures
         if figure.correlated
     }.items():
         pairs = [
-            (figure.value, one.auc_e)
-            for one in administered
-            if (figure := one.result.figure(name)) is not None
+            (figure.value, side.auc_e)
+            for side in administered
+            if (figure := side.result.figure(name)) is not None
             and figure.value is not None
-            and one.auc_e is not None
+            and side.auc_e is not None
         ]
         correlation = _spearman(pairs)
         if correlation is None:
@@ -175,11 +175,11 @@ def _spearman(pairs: Sequence[tuple[float, float]]) -> float | None:
 
 def _differences(administered: Sequence[Administered]) -> Iterator[str]:
     """Yield the conditions in which results differ, so that their figures differ for that too."""
-    names = dict.fromkeys(name for one in administered for name in one.result.conditions)
+    names = dict.fromkeys(name for side in administered for name in side.result.conditions)
     for name in names:
-        values = [one.result.conditions.get(name, "none") for one in administered]
+        values = [side.result.conditions.get(name, "none") for side in administered]
         if len(set(values)) > 1:
             shown = "; ".join(
-                f"{value} ({one.label})" for one, value in zip(administered, values, strict=True)
+                f"{value} ({side.label})" for side, value in zip(administered, values, strict=True)
             )
             yield f"equal {name}, so the figures differ for that too: {shown}"

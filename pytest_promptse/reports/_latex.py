@@ -132,7 +132,7 @@ def tabular(
 
     Texts are escaped. Columns with ``is_text`` are set left, the others right.
     """
-    columns = "".join("l" if one else "r" for one in is_text)
+    columns = "".join("l" if is_left else "r" for is_left in is_text)
     lines = [f"% {' '.join(note.split())}" for note in notes]
     lines += [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", _row(titles), r"\midrule"]
     lines += [*map(_row, rows), r"\bottomrule", r"\end{tabular}"]

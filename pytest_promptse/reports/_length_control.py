@@ -72,14 +72,16 @@ def control_sentence(control: ControlRecord) -> str:
     if loss is None or control.control_loss is None or left.value is None:
         return f"The control was not measured at every distance{missing}."
     if loss < _LEAST_LOSS:
-        found = (
+        sentence = (
             f"The variants lose nothing on average (loss {_figure(loss)}); control variants of "
             f"the same length lose {_figure(control.control_loss)}, a difference of "
             f"{_estimate(left)}"
         )
-        return f"{found}{missing}."
-    found = f"Of the loss of {_figure(loss)}, {_estimate(left)} is left once length is taken away"
-    return f"{found}{missing}: {_in_words(control, left.value, left.ci95)}."
+        return f"{sentence}{missing}."
+    sentence = (
+        f"Of the loss of {_figure(loss)}, {_estimate(left)} is left once length is taken away"
+    )
+    return f"{sentence}{missing}: {_in_words(control, left.value, left.ci95)}."
 
 
 def _in_words(control: ControlRecord, left: float, interval: Interval | None) -> str:

@@ -220,8 +220,8 @@ def _estimates(record: Record) -> Iterator[str]:
     yield _row(["suite", "figure", "value", "95 %", "with tasks not seen"])
     yield _row([":--", ":--", "--:", "--:", "--:"])
     for suite in scored:
-        for one in estimates(record, suite):
-            yield _row([code(suite.id), code(one.label), *one[1:]])
+        for cells in estimates(record, suite):
+            yield _row([code(suite.id), code(cells.label), *cells[1:]])
     yield ""
     yield "</details>"
     yield ""
@@ -268,10 +268,10 @@ def _templates(record: Record) -> Iterator[str]:
             ["template", "Pareto", *names, cost_unit(ranking), *(f"{n} to the best" for n in names)]
         )
         yield _row([":--", ":-:", *["--:"] * 7])
-        for one in ranking.templates:
-            figures = [short(one.pass_at_1), short(one.auc_e), signed(one.excess), per_solved(one)]
-            gaps = [_gap(gap(ranking, one.template, metric)) for metric in FIGURES]
-            yield _row([code(one.template), "◆" if one.pareto else "", *figures, *gaps])
+        for row in ranking.templates:
+            figures = [short(row.pass_at_1), short(row.auc_e), signed(row.excess), per_solved(row)]
+            gaps = [_gap(gap(ranking, row.template, metric)) for metric in FIGURES]
+            yield _row([code(row.template), "◆" if row.pareto else "", *figures, *gaps])
         yield ""
         for metric in FIGURES:
             for better, worse in victories(ranking, metric):
@@ -282,14 +282,14 @@ def _templates(record: Record) -> Iterator[str]:
         yield ""
 
 
-def _gap(own: Gap) -> str:
-    if own.difference is None:
+def _gap(behind: Gap) -> str:
+    if behind.difference is None:
         return "best"
-    around = f" ({' to '.join(signed(end) for end in own.ci95)})" if own.ci95 else ""
+    around = f" ({' to '.join(signed(end) for end in behind.ci95)})" if behind.ci95 else ""
     return (
-        f"**{signed(own.difference)}**{around}"
-        if own.significant
-        else f"{signed(own.difference)}{around}"
+        f"**{signed(behind.difference)}**{around}"
+        if behind.significant
+        else f"{signed(behind.difference)}{around}"
     )
 
 

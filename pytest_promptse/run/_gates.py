@@ -59,8 +59,8 @@ class Scores:
             If the mode is ``promptse`` and a log-probability is missing.
         """
         n_measured = self._run_log.count(suite.key)
-        known, score = self._computed.get(suite.key, (None, None))
-        if known != n_measured:
+        n_scored, score = self._computed.get(suite.key, (None, None))
+        if n_scored != n_measured:
             score = _score(suite, self._run_log)
             self._computed[suite.key] = (n_measured, score)
         return score

@@ -264,7 +264,9 @@ class CompletionJudge:
         }
         # In the order of the samples, since the order of a set differs between processes.
         programs = dict.fromkeys(
-            found.program for found in extracted.values() if found.program is not None
+            extraction.program
+            for extraction in extracted.values()
+            if extraction.program is not None
         )
         if planned.programs > 1:
             passing = self._passing_examples(programs, task, check)
@@ -285,15 +287,15 @@ class CompletionJudge:
             verdicts = self._verdicts(programs, task, check)
         judged = []
         for completion in completions:
-            found = extracted[completion.text, completion.finish_reason]
-            if found.program is None:
-                verdict = StoredVerdict(cause=found.cause or "no_code", detail="", seconds=0.0)
+            extraction = extracted[completion.text, completion.finish_reason]
+            if extraction.program is None:
+                verdict = StoredVerdict(cause=extraction.cause or "no_code", detail="", seconds=0.0)
             else:
-                verdict = verdicts[found.program]
+                verdict = verdicts[extraction.program]
             judged.append(
                 JudgedSample(
                     completion=completion,
-                    program=found.program,
+                    program=extraction.program,
                     cause=verdict.cause,
                     detail=verdict.detail,
                 )
@@ -307,14 +309,14 @@ class CompletionJudge:
             return set()
         # The reference of the task need not pass the examples: some prompts contradict their check.
         asked = replace(task, examples=examples, tests=None, reference=None)
-        own = Check(
+        check_of_examples = Check(
             key=text_hash(f"prompt examples {check.key}"),
             run=_check_examples,
             limits=check.limits,
             process=CheckProcess(forks=check.process.forks),
         )
         with self._shared_checker():
-            verdicts = self._verdicts(programs, asked, own)
+            verdicts = self._verdicts(programs, asked, check_of_examples)
         return {program for program, verdict in verdicts.items() if not verdict.cause}
 
     def _verdicts(
@@ -340,9 +342,9 @@ class CompletionJudge:
         if task.reference is None:
             return check.limits
         if (key, task.id) not in self._reference_limits:
-            known = self._store.verdicts(key, [task.reference]).get(task.reference)
-            verdict = known or self._evaluate(task.reference, task, check)
-            if known is None:
+            stored = self._store.verdicts(key, [task.reference]).get(task.reference)
+            verdict = stored or self._evaluate(task.reference, task, check)
+            if stored is None:
                 self._store.add_verdict(key, task.reference, verdict)
             if verdict.cause:
                 raise NotScoredError(

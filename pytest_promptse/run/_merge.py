@@ -256,13 +256,13 @@ def _joined(ours: Record, theirs: Record) -> Record:
         rewriting=_joined_lists(
             ours.rewriting,
             theirs.rewriting,
-            key=lambda each: each.rewriter,
+            key=lambda row: row.rewriter,
             join=_joined_rewriting,
         ),
         entailment=_joined_lists(
             ours.entailment,
             theirs.entailment,
-            key=lambda each: (each.model, each.instruction),
+            key=lambda row: (row.model, row.instruction),
             join=_joined_entailment,
         ),
     )
@@ -298,17 +298,19 @@ def _joined_lists(
     `key` returns the key of an entry. `join` gets the entry of `ours` and that of `theirs` and
     returns one. The order is that of `ours`, then of `theirs`.
     """
-    joined = {key(each): each for each in ours}
+    joined = {key(entry): entry for entry in ours}
     for other in theirs:
-        own = joined.get(key(other))
-        joined[key(other)] = other if own is None else join(own, other)
+        same = joined.get(key(other))
+        joined[key(other)] = other if same is None else join(same, other)
     return list(joined.values())
 
 
 def _sum(ours: UsageRecord, theirs: UsageRecord) -> UsageRecord:
     costs = [cost for cost in (ours.cost, theirs.cost) if cost is not None]
-    times = [each.oldest for each in (ours, theirs) if each.oldest is not msgspec.UNSET]
-    batches = [each.batch_cost for each in (ours, theirs) if each.batch_cost is not msgspec.UNSET]
+    times = [usage.oldest for usage in (ours, theirs) if usage.oldest is not msgspec.UNSET]
+    batches = [
+        usage.batch_cost for usage in (ours, theirs) if usage.batch_cost is not msgspec.UNSET
+    ]
     return UsageRecord(
         requests=ours.requests + theirs.requests,
         prompt_tokens=ours.prompt_tokens + theirs.prompt_tokens,

@@ -189,7 +189,7 @@ class Rewrite(PendingText):
         if not rejected:
             return f"{self.rewriter.name}: no text for {variant}"
         findings = rejected[-1][1]
-        if all(finding.rule == "refusal" for _, found in rejected for finding in found):
+        if all(finding.rule == "refusal" for _, reasons in rejected for finding in reasons):
             return (
                 f"{self.rewriter.name}: {findings[0].detail} ({len(rejected)} times for "
                 f"{variant}); use another model, or --promptse-rewriter rules"
@@ -397,7 +397,7 @@ class ModelVariants:
         """Return the log entries of the texts that were judged so far."""
         progress = self._progress(pending)
         variant = f"{pending.variant.id}-{pending.variant.seed}"
-        found: list[RewriteRow | EntailmentRow] = []
+        entries: list[RewriteRow | EntailmentRow] = []
         if isinstance(pending, Rewrite):
             rules = Counter(
                 rule
@@ -405,7 +405,7 @@ class ModelVariants:
                 for rule in {finding.rule for finding in findings}
             )
             accepted = progress.accepted is not None
-            found.append(
+            entries.append(
                 RewriteRow(
                     rewriter=pending.rewriter.label,
                     model=pending.model.spec,
@@ -421,7 +421,7 @@ class ModelVariants:
                 )
             )
         if pending.entailment is not None and progress.n_doubted:
-            found.append(
+            entries.append(
                 EntailmentRow(
                     model=pending.entailment.spec,
                     instruction=pending.entailment.digest,
@@ -432,7 +432,7 @@ class ModelVariants:
                     cleared=progress.n_cleared,
                 )
             )
-        return found
+        return entries
 
     def _progress(self, pending: PendingText) -> _Progress:
         if pending not in self._known:
@@ -593,27 +593,32 @@ def write_all(
     run = f"variants-{uuid4().hex}"
     with closing(Store(folder)) as store:
         texts = ModelVariants(lambda: store)
-        sampler = Sampler(store, [], {each.model.spec: create_backend for each in wanted}, run=run)
+        sampler = Sampler(
+            store, [], {rewrite.model.spec: create_backend for rewrite in wanted}, run=run
+        )
         with closing(sampler):
-            steps = {each: texts.next_step(each) for each in wanted}
+            steps = {rewrite: texts.next_step(rewrite) for rewrite in wanted}
             sampler.request([step for step in steps.values() if isinstance(step, Job)])
-            for each in wanted:
-                while isinstance(step := texts.next_step(each), Job):
+            for rewrite in wanted:
+                while isinstance(step := texts.next_step(rewrite), Job):
                     try:
                         sampler.wait(step)
                     except ModelError as error:
                         if message := no_room(error):
                             raise ModelError(message) from error
                         raise
-                steps[each] = step
+                steps[rewrite] = step
         rows = {
-            each: row for each in wanted for row in texts.rows(each) if isinstance(row, RewriteRow)
+            rewrite: row
+            for rewrite in wanted
+            for row in texts.rows(rewrite)
+            if isinstance(row, RewriteRow)
         }
         usage = store.usage(run)
         store.finish_run(run)
     return Written(
-        variants={each: step for each, step in steps.items() if not isinstance(step, Job)},
-        rejected={each: row.rules for each, row in rows.items()},
+        variants={rewrite: step for rewrite, step in steps.items() if not isinstance(step, Job)},
+        rejected={rewrite: row.rules for rewrite, row in rows.items()},
         n_texts=sum(row.texts for row in rows.values()),
         usage=usage,
     )

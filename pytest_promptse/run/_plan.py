@@ -205,9 +205,9 @@ class Suite:
     def gates(self) -> tuple[PlannedGate, ...]:
         """The gates of single tasks, then those of the whole suite."""
         chosen = self.settings
-        found: list[tuple[str, float | None, tuple[float, ...], str | None]] = []
+        planned: list[tuple[str, float | None, tuple[float, ...], str | None]] = []
         if chosen.min_task_auc_e is not None:
-            found += [
+            planned += [
                 (METRICS["auc_e"].gate, chosen.min_task_auc_e, chosen.distances, task.id)
                 for task in self.tasks
             ]
@@ -219,10 +219,10 @@ class Suite:
                     continue
                 name = metric.gate if distance is None else metric.gate_at(distance)
                 needed = chosen.distances if distance is None else (distance,)
-                found.append((name, threshold, needed, None))
+                planned.append((name, threshold, needed, None))
         return tuple(
             PlannedGate(place=place, name=name, threshold=threshold, distances=needed, task=task)
-            for place, (name, threshold, needed, task) in enumerate(found)
+            for place, (name, threshold, needed, task) in enumerate(planned)
         )
 
     @cached_property
@@ -357,11 +357,11 @@ def plan_suite(
     variants = []
     for task in tasks:
         identity_for_task = _identity_for(task, identity)
-        for own in prompts[task.id]:
-            outline = own.outline
+        for prompt in prompts[task.id]:
+            outline = prompt.outline
             n = settings.samples if outline.distance else settings.original_samples
             # A control variant has a seed of its own, so its samples are independent.
-            kind = (settings.control,) if own.control else ()
+            kind = (settings.control,) if prompt.control else ()
             job_for = partial(
                 _job,
                 task=task,
@@ -378,9 +378,9 @@ def plan_suite(
                     task=task,
                     outline=outline,
                     n=n,
-                    make=own.make,
+                    make=prompt.make,
                     job_for=job_for,
-                    control=own.control,
+                    control=prompt.control,
                     programs=programs,
                 )
             )
@@ -408,9 +408,9 @@ def _check_variant_ids(suite_id: str, variants: Sequence[PlannedVariant]) -> Non
 
     `suite_id` is for the message, which names the remedy.
     """
-    known = {planned.key for planned in variants if not planned.control}
+    keys = {planned.key for planned in variants if not planned.control}
     for planned in variants:
-        if planned.control and planned.key in known:
+        if planned.control and planned.key in keys:
             raise VariantError(
                 f"{suite_id}: task {planned.task.id!r} has a variant {planned.outline.id}, and "
                 "its control variant has the same name; give control none, since the variants have "

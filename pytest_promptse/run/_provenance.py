@@ -29,13 +29,13 @@ _PACKAGES = (
 
 def environment() -> dict[str, str]:
     """Return interpreter, platform and the versions of the packages that shape results."""
-    found = {"python": platform.python_version(), "platform": platform.platform()}
+    versions = {"python": platform.python_version(), "platform": platform.platform()}
     for package in _PACKAGES:
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 def git_state(root: Path) -> dict[str, str] | None:

@@ -310,8 +310,8 @@ def _suites(
             rows = [row for row in every if not row.control]
             controls = [row for row in every if row.control]
             added.count(rows, controls)
-            own = [MeasuredPrompt.of(row.suite, row.variant) for row in rows]
-            measured += own
+            prompts = [MeasuredPrompt.of(row.suite, row.variant) for row in rows]
+            measured += prompts
             answered += [_answers(row.variant) for row in rows]
             score = by_id.get(every[0].variant.task_id)
             tasks.append(_task(suite, score, rows, controls=controls, all_draws=draws))
@@ -321,7 +321,7 @@ def _suites(
         made = _with_mode_warning(made, suite, answered)
         suites.append(_with_answers(made, answered))
         by_model[suite.model, suite.template] += measured
-    subgroups = [compare_subgroups(*key, own, quadrants) for key, own in by_model.items()]
+    subgroups = [compare_subgroups(*key, prompts, quadrants) for key, prompts in by_model.items()]
     return _adjust_p_values(suites), tasks, subgroups
 
 
@@ -367,7 +367,7 @@ def _with_control(
     """
     if not suite.n_controls:
         return made
-    found = score.length_control if score else None
+    effect = score.length_control if score else None
     levels = {
         f"{distance:g}": ControlLevelRecord(
             n_tasks=level.n_tasks,
@@ -377,15 +377,15 @@ def _with_control(
             added=added.mean(distance, control=False),
             control_added=added.mean(distance, control=True),
         )
-        for distance, level in (found.levels if found else {}).items()
+        for distance, level in (effect.levels if effect else {}).items()
     }
     control = ControlRecord(
         name=suite.settings["control"],
         n_planned=suite.n_controls,
         n_measured=added.n_controls,
-        loss=found.loss if found else None,
-        control_loss=found.control_loss if found else None,
-        left=_estimate(found.left if found else Estimate()),
+        loss=effect.loss if effect else None,
+        control_loss=effect.control_loss if effect else None,
+        left=_estimate(effect.left if effect else Estimate()),
         levels=levels,
     )
     return replace(made, control=control)
@@ -399,22 +399,22 @@ def _with_answers(suite: SuiteRecord, answered: list[PromptAnswers]) -> SuiteRec
     if not answered:
         return suite
     temperature = float(suite.settings["temperature"])
-    found = count_answers(answered, temperature=temperature)
+    answers = count_answers(answered, temperature=temperature)
     warnings = list(suite.warnings)
-    if found.copied:
+    if answers.copied:
         warnings.append(
-            f"only {found.distinct} of {found.n} answers differ within their prompts: "
-            f"{found.equal_pairs} pairs are equal, and independent samples at temperature "
-            f"{temperature:g} explain about {found.expected_pairs:.0f}; the server may cache "
+            f"only {answers.distinct} of {answers.n} answers differ within their prompts: "
+            f"{answers.equal_pairs} pairs are equal, and independent samples at temperature "
+            f"{temperature:g} explain about {answers.expected_pairs:.0f}; the server may cache "
             "answers or ignore the seed, and p-values are then too small"
         )
     return replace(
         suite,
         answers=AnswersRecord(
-            n=found.n,
-            distinct=found.distinct,
-            equal_pairs=found.equal_pairs,
-            expected_pairs=found.expected_pairs,
+            n=answers.n,
+            distinct=answers.distinct,
+            equal_pairs=answers.equal_pairs,
+            expected_pairs=answers.expected_pairs,
         ),
         warnings=warnings,
     )
@@ -428,7 +428,7 @@ def _adjust_p_values(suites: list[SuiteRecord]) -> list[SuiteRecord]:
 
 def _templates(run_log: RunLog) -> list[TemplateRecord]:
     """Return each prompt template of a run once."""
-    found = {
+    templates = {
         (suite.template, place): TemplateRecord(
             name=suite.template, place=place, sha256=text_hash(source), source=source
         )
@@ -436,7 +436,7 @@ def _templates(run_log: RunLog) -> list[TemplateRecord]:
         if suite.template is not None and suite.template_source is not None
         for place, source in [suite.template_source]
     }
-    return list(found.values())
+    return list(templates.values())
 
 
 def _suite(
@@ -496,11 +496,11 @@ def _with_mode_warning(
     made: SuiteRecord, suite: SuiteRow, answered: Sequence[PromptAnswers]
 ) -> SuiteRecord:
     """Warn if a suite is scored by pass rates because some log-probabilities are missing."""
-    known = Counter(value is not None for prompt in answered for value in prompt.logprobs)
-    if made.mode != "light" or suite.mode == "light" or not (known[True] and known[False]):
+    scored = Counter(value is not None for prompt in answered for value in prompt.logprobs)
+    if made.mode != "light" or suite.mode == "light" or not (scored[True] and scored[False]):
         return made
     warning = (
-        f"{known[False]} of {known.total()} completions have no log-probability, or none that is "
+        f"{scored[False]} of {scored.total()} completions have no log-probability, or none that is "
         "valid, so the suite is scored by pass rates; give --promptse-mode light, or a server that "
         "returns all of them"
     )
@@ -522,7 +522,11 @@ def _floor_warning(suite: SuiteRow) -> Iterator[str]:
 
 
 def _estimates(score: SuiteScore) -> dict[str, EstimateRecord]:
-    return {name: _estimate(one) for name, one in score.estimates.items() if one.value is not None}
+    return {
+        name: _estimate(figure)
+        for name, figure in score.estimates.items()
+        if figure.value is not None
+    }
 
 
 def _estimate(estimate: Estimate) -> EstimateRecord:
@@ -562,8 +566,8 @@ def _losses(causes: Mapping[float, Mapping[str, CauseShare]]) -> Losses:
 
 
 def _robustness(score: SuiteScore) -> RobustnessRecord | None:
-    found = task_robustness(score.tasks)
-    return RobustnessRecord(**vars(found)) if found else None
+    robustness = task_robustness(score.tasks)
+    return RobustnessRecord(**vars(robustness)) if robustness else None
 
 
 def _no_values(suite: SuiteRow) -> dict[str, Any]:

@@ -79,8 +79,8 @@ class Rounds:
     ) -> LookRow:
         key = (suite.key, look)
         if key not in self._looks:
-            known = self._run_log.look(suite.key, look)
-            row = self._looks[key] = known or self._take_look(suite, look, decided)
+            logged = self._run_log.look(suite.key, look)
+            row = self._looks[key] = logged or self._take_look(suite, look, decided)
             if not row.ended:
                 self._request(suite, _variants_of_round(suite, look + 1))
         return self._looks[key]

@@ -317,7 +317,7 @@ class PromptseRun:
         estimates = estimate_cost(planned_jobs, self.store, price=self.settings.price)
         bounded = {suite.model for suite, _ in selected if suite.in_rounds}
         bounded.update(self._variant_maker.models)
-        return [each.line(at_most=each.model in bounded) for each in estimates]
+        return [estimate.line(at_most=estimate.model in bounded) for estimate in estimates]
 
     def start(
         self,

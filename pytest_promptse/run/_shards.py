@@ -45,8 +45,8 @@ class ShardPlan:
 
         Ids that are not in the plan belong to no shard.
         """
-        own = self.own_tasks.get(suite_id, frozenset())
-        return bool(own) if task_id is None else task_id in own
+        tasks = self.own_tasks.get(suite_id, frozenset())
+        return bool(tasks) if task_id is None else task_id in tasks
 
 
 def assign_shards(weights: Mapping[tuple[str, str], int], count: int) -> dict[tuple[str, str], int]:
@@ -103,10 +103,10 @@ def plan_shard(
         tasks = planned.setdefault(suite.key, {})
         if not variant.control:
             tasks.setdefault(variant.task.id, []).append(variant.outline.id)
-    own: dict[str, set[str]] = defaultdict(set)
+    own_tasks: dict[str, set[str]] = defaultdict(set)
     for (suite_id, task_id), index in assign_shards(weights, shard.count).items():
         if index == shard.index:
-            own[suite_id].add(task_id)
+            own_tasks[suite_id].add(task_id)
     rows = [
         ShardSuiteRow(
             suite=suite.row,
@@ -117,6 +117,6 @@ def plan_shard(
     ]
     return ShardPlan(
         row=ShardRow(index=shard.index, count=shard.count, suites=rows),
-        own_tasks={suite_id: frozenset(tasks) for suite_id, tasks in own.items()},
+        own_tasks={suite_id: frozenset(tasks) for suite_id, tasks in own_tasks.items()},
         n_tasks=len(weights),
     )

@@ -135,18 +135,18 @@ def compare_subgroups(
                 else:
                     without_cue[subgroup] += 1
     by_trait: dict[tuple[str, float | None], list[LabelledVariant]] = defaultdict(list)
-    for (trait, value, distance), own in by_subgroup.items():
+    for (trait, value, distance), variants in by_subgroup.items():
         by_trait[trait, distance] += [
             LabelledVariant(
                 block=(row.suite, row.task, row.distance), label=value, rate=row.passes / row.n
             )
-            for row in own
+            for row in variants
         ]
-    found = {
-        key: label_p_values(own, generator(0, "subgroups", key[0], f"{key[1]}"))
-        for key, own in by_trait.items()
+    by_label = {
+        key: label_p_values(labelled, generator(0, "subgroups", key[0], f"{key[1]}"))
+        for key, labelled in by_trait.items()
     }
-    p_values = [found[trait, distance][value] for trait, value, distance in by_subgroup]
+    p_values = [by_label[trait, distance][value] for trait, value, distance in by_subgroup]
     adjusted = benjamini_hochberg(p_values)
     return SubgroupsRecord(
         model=model,
@@ -156,13 +156,13 @@ def compare_subgroups(
                 trait=trait,
                 value=value,
                 distance=distance,
-                n_variants=len(own),
+                n_variants=len(variants),
                 n_without_cue=without_cue[trait, value, distance],
-                change=float(np.mean([_change(row, originals) for row in own])),
+                change=float(np.mean([_change(row, originals) for row in variants])),
                 p_value=p,
                 p_adjusted=q,
             )
-            for ((trait, value, distance), own), p, q in zip(
+            for ((trait, value, distance), variants), p, q in zip(
                 by_subgroup.items(), p_values, adjusted, strict=True
             )
         ],
@@ -198,20 +198,20 @@ def calibrations(
         groups[name].append(row)
     if not groups:
         return None
-    parts = {name: _joined(own) for name, own in groups.items()}
+    parts = {name: _joined(prompts) for name, prompts in groups.items()}
     everything = {"all": _joined(chain.from_iterable(groups.values()))}
     [together] = calibration_by_group(everything).values()
     measured = calibration_by_group({**everything, **parts}, threshold=together.threshold)
     return {
         name: CalibrationRecord(
-            n=own.n,
-            ece=own.ece,
-            threshold=own.threshold,
-            overconfident=own.overconfident,
-            underconfident=own.underconfident,
-            bins=[BinRecord(**vars(part)) for part in own.bins],
+            n=calibration.n,
+            ece=calibration.ece,
+            threshold=calibration.threshold,
+            overconfident=calibration.overconfident,
+            underconfident=calibration.underconfident,
+            bins=[BinRecord(**vars(part)) for part in calibration.bins],
         )
-        for name, own in measured.items()
+        for name, calibration in measured.items()
     }
 
 
@@ -222,8 +222,8 @@ def _shared_set(cues: frozenset[str]) -> frozenset[str]:
 
 
 def _joined(rows: Iterable[MeasuredPrompt]) -> tuple[Floats, Bools]:
-    known = [(row.confidence, row.passed) for row in rows if row.confidence is not None]
-    return np.concatenate([c for c, _ in known]), np.concatenate([ok for _, ok in known])
+    sure = [(row.confidence, row.passed) for row in rows if row.confidence is not None]
+    return np.concatenate([c for c, _ in sure]), np.concatenate([ok for _, ok in sure])
 
 
 def _subgroups_of(row: MeasuredPrompt) -> Iterator[_Subgroup]:

@@ -184,8 +184,8 @@ class VariantMaker:
     @cached_property
     def library(self) -> Library:
         """The library of emotions and personalities, with the user's own entries."""
-        own = self._settings.library_dir
-        return Library.load(self._root / own if own else None)
+        folder = self._settings.library_dir
+        return Library.load(self._root / folder if folder else None)
 
     @cached_property
     def entailment(self) -> EntailmentJudge | None:
@@ -198,7 +198,7 @@ class VariantMaker:
     @property
     def models(self) -> tuple[str, ...]:
         """The models that write or judge variants, as ``BACKEND:NAME``."""
-        written = (each.model for each in self._rewriters.values())
+        written = (rewriter.model for rewriter in self._rewriters.values())
         judges = [self._settings.variant_judge] if self._settings.variant_judge else []
         return (*(model.spec for model in written if model is not None), *judges)
 
@@ -304,7 +304,7 @@ class VariantMaker:
         if settings.control == "none":
             return TaskVariants(outlines=(), make=tuple)
         return TaskVariants(
-            outlines=tuple(_control_outline(each, settings) for each in variants.outlines),
+            outlines=tuple(_control_outline(outline, settings) for outline in variants.outlines),
             make=partial(self._make_controls, task, variants, settings, view),
         )
 
@@ -322,37 +322,37 @@ class VariantMaker:
             library=self.library,
             also=view.findings if view else _no_findings,
         )
-        known = [each for each in variants.made if isinstance(each, Variant)]
-        if len(known) < len(variants.made):
-            matched = iter(match(known))
+        finished = [variant for variant in variants.made if isinstance(variant, Variant)]
+        if len(finished) < len(variants.made):
+            matched = iter(match(finished))
             return [
                 _PendingControl(
-                    rewrite=each,
-                    variant=_control_outline(each.variant, settings),
+                    rewrite=made,
+                    variant=_control_outline(made.variant, settings),
                     match=lambda written: match([written])[0],
                 )
-                if isinstance(each, PendingText)
+                if isinstance(made, PendingText)
                 else next(matched)
-                for each in variants.made
+                for made in variants.made
             ]
         identity = [
             settings.control,
             task.id,
             task.entry_point,
             task.prompt,
-            [(each.id, each.seed, each.rewriter, text_hash(each.text)) for each in known],
+            [(v.id, v.seed, v.rewriter, text_hash(v.text)) for v in finished],
             view.template.digest if view else "",
             self._code_digest,
         ]
-        return self._kept_or_made(identity, lambda: match(known))
+        return self._kept_or_made(identity, lambda: match(finished))
 
     def _read_frozen(
         self, folder: Path, task: Task, settings: Settings, *, view: View | None = None
     ) -> TaskVariants:
-        found = frozen(folder, task, distances=settings.distances, per_distance=settings.variants)
+        stored = frozen(folder, task, distances=settings.distances, per_distance=settings.variants)
 
         def checked() -> Sequence[Variant | PendingText]:
-            for variant in found:
+            for variant in stored:
                 for finding in view.findings(variant.text) if view else ():
                     raise VariantError(
                         f"{folder_of(folder, task.id)}: {variant.id} changes the code of the "
@@ -360,7 +360,7 @@ class VariantMaker:
                     )
             judge = self.entailment
             may_ask = judge is not None
-            doubts = check_frozen(folder, task, found, self.library, may_ask=may_ask)
+            doubts = check_frozen(folder, task, stored, self.library, may_ask=may_ask)
             return tuple(
                 DoubtedText(
                     task=task,
@@ -371,10 +371,10 @@ class VariantMaker:
                 )
                 if variant.id in doubts
                 else variant
-                for variant in found
+                for variant in stored
             )
 
-        return TaskVariants(outlines=found, make=checked)
+        return TaskVariants(outlines=stored, make=checked)
 
     def _plan(
         self,
@@ -476,9 +476,9 @@ class VariantMaker:
     @cached_property
     def _code_digest(self) -> str:
         """A hash of all files that the variants of the package's own rewriters depend on."""
-        own = self._settings.library_dir
+        library_dir = self._settings.library_dir
         folders = [Path(variants_package.__file__).parent, templates_dir()]
-        folders += [self._root / own] if own else []
+        folders += [self._root / library_dir] if library_dir else []
         digest = hashlib.sha256()
         for folder in folders:
             for path in sorted(folder.rglob("*")):
@@ -592,13 +592,13 @@ def _with_template(
             of_template if isinstance(of_template, Variant) else _written(of_template, next(texts)),
         )
 
-    def unwritten(each: _MadeVariant) -> Variant:
-        if isinstance(each, Variant):
-            return each
-        return structs.replace(each.variant, text=_rewrite_of(each).task.prompt)
+    def unwritten(made: _MadeVariant) -> Variant:
+        if isinstance(made, Variant):
+            return made
+        return structs.replace(made.variant, text=_rewrite_of(made).task.prompt)
 
     pending = tuple(
-        _rewrite_of(each) for each in (of_task, of_template) if not isinstance(each, Variant)
+        _rewrite_of(made) for made in (of_task, of_template) if not isinstance(made, Variant)
     )
     if not pending:
         return finish([])

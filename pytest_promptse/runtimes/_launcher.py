@@ -50,7 +50,7 @@ def launch(plan: dict[str, Any]) -> NoReturn:
         with open(input_path, "wb") as file:
             while chunk := sys.stdin.buffer.read(_CHUNK):
                 file.write(chunk)
-    own = {name: _filled(value, places) for name, value in plan["environment"].items()}
+    environment = {name: _filled(value, places) for name, value in plan["environment"].items()}
     child = os.fork()
     if child == 0:
         try:
@@ -58,7 +58,7 @@ def launch(plan: dict[str, Any]) -> NoReturn:
                 os.dup2(2, 1)
             # With the channel, the program could end its own execution.
             os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-            os.execve(command[0], command, {**os.environ, **own, **call["env"]})  # noqa: S606 - that is the program
+            os.execve(command[0], command, {**os.environ, **environment, **call["env"]})  # noqa: S606 - that is the program
         except OSError as error:
             os.write(2, f"{command[0]}: {error}\n".encode())
         os._exit(_NOT_STARTED)

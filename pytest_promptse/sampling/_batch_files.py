@@ -192,7 +192,9 @@ def export_batch(
         # The manifest is written last, so a folder with a manifest is complete.
         with (folder / MANIFEST).open("wb") as file:
             file.write(msgspec.json.encode(header) + b"\n")
-            file.writelines(wanted[key].to_json() + b"\n" for key, own in missing.items() if own)
+            file.writelines(
+                wanted[key].to_json() + b"\n" for key, lacking in missing.items() if lacking
+            )
     except OSError as error:
         raise StoreError(f"batch export: {folder}: {error.strerror or error}") from None
     return Exported(
@@ -204,11 +206,11 @@ def export_batch(
 
 def _largest(jobs: Iterable[Job]) -> dict[str, Job]:
     """Return each job once, with its largest number of samples."""
-    found: dict[str, Job] = {}
+    largest: dict[str, Job] = {}
     for job in jobs:
-        if job.key not in found or found[job.key].n < job.n:
-            found[job.key] = job
-    return found
+        if job.key not in largest or largest[job.key].n < job.n:
+            largest[job.key] = job
+    return largest
 
 
 def _requests(job: Job, samples: Sequence[int], *, one_by_one: bool) -> Iterator[Request]:
@@ -367,11 +369,11 @@ class _Importer:
             self._problem(str(error), place)
             return
         completions = completions_of(reply, first=first, n=n)
-        self._without_logprobs |= any(each.logprob is None for each in completions)
-        known = set(range(job.n)) - set(_missing(self._store, {job.key: job})[job.key])
+        self._without_logprobs |= any(completion.logprob is None for completion in completions)
+        stored = set(range(job.n)) - set(_missing(self._store, {job.key: job})[job.key])
         usage, price = reply.usage, self._header.price
         self.report.usage += usage
-        if known.issuperset(each.index for each in completions):
+        if stored.issuperset(completion.index for completion in completions):
             # The response was imported before, with its usage.
             return
         self._store.add_completions(
@@ -389,7 +391,7 @@ class _Importer:
             template=job.template,
             since=job.since,
         )
-        self.report.completions += sum(each.index not in known for each in completions)
+        self.report.completions += sum(completion.index not in stored for completion in completions)
 
     def finish(self) -> ImportReport:
         report = self.report
@@ -491,12 +493,14 @@ def _reason(result: _ResultLine) -> str:
     if raw == b"null" and result.response is not None:
         raw = bytes(result.response.body)
     try:
-        found = msgspec.json.decode(raw)
+        failure = msgspec.json.decode(raw)
     except msgspec.DecodeError:
-        found = None
-    if isinstance(found, dict) and isinstance(found.get("error"), dict):
-        found = found["error"]
-    message = found.get("message") or found.get("code") if isinstance(found, dict) else found
+        failure = None
+    if isinstance(failure, dict) and isinstance(failure.get("error"), dict):
+        failure = failure["error"]
+    message = (
+        failure.get("message") or failure.get("code") if isinstance(failure, dict) else failure
+    )
     status = result.response.status_code if result.response else 0
     return " ".join(str(message or f"HTTP {status}").split())[:200]
 

@@ -111,15 +111,15 @@ class BatchService:
         """
         with self._errors():
             submitted = []
-            known: dict[str, Batch] | None = None
+            batches: dict[str, Batch] | None = None
             for name, state in self.files.items():
                 if state.batch is not None:
                     continue
-                if known is None:
-                    known = self._batches_by_digest()
+                if batches is None:
+                    batches = self._batches_by_digest()
                 digest = self._digest(name)
-                found = known.get(digest)
-                batch = found if found is not None else self._start(name, state, digest)
+                running = batches.get(digest)
+                batch = running if running is not None else self._start(name, state, digest)
                 self._note(state, batch)
                 self._save()
                 submitted.append(name)
@@ -236,9 +236,9 @@ class BatchService:
         try:
             yield
         except openai.APIError as error:
-            found = classify(error, where=self._where, timeout=_TIMEOUT)
-            kind = TransientError if isinstance(found, TransientError) else FatalError
-            raise kind(f"{found}; run the command again to continue") from None
+            classified = classify(error, where=self._where, timeout=_TIMEOUT)
+            kind = TransientError if isinstance(classified, TransientError) else FatalError
+            raise kind(f"{classified}; run the command again to continue") from None
 
     def _read_state(self) -> dict[str, FileState]:
         names = sorted(path.name for path in self._folder.glob("requests-*.jsonl"))

@@ -75,9 +75,9 @@ def estimate_cost(
     """
     planned: dict[tuple[str, str | None], dict[str, Job]] = {}
     for job in jobs:
-        known = planned.setdefault((job.model, job.template), {})
-        if job.key not in known or known[job.key].n < job.n:
-            known[job.key] = job
+        largest = planned.setdefault((job.model, job.template), {})
+        if job.key not in largest or largest[job.key].n < job.n:
+            largest[job.key] = job
     estimates = []
     for (model, template), variants in planned.items():
         missing = store.missing(

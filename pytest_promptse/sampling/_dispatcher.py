@@ -401,11 +401,11 @@ class Dispatcher:
         context.writer.post(partial(context.failures.add, error, model=self._backend.spec))
 
     def _defect(self, error: Exception) -> ModelError:
-        found = FatalError(f"{self._backend.spec}: unexpected error in the backend: {error!r}")
+        defect = FatalError(f"{self._backend.spec}: unexpected error in the backend: {error!r}")
         # Another process may raise the error. With --full-trace pytest shows the notes of an
         # exception.
-        found.add_note(redact("".join(format_exception(error))))
-        return found
+        defect.add_note(redact("".join(format_exception(error))))
+        return defect
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)

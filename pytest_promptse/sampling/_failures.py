@@ -61,10 +61,10 @@ class FailureLog:
             value = self._store.get(self._run, _KIND, name)
             if value is not None:
                 kind, message, notes = json.loads(value)
-                found = _CLASSES[kind](message)
+                failure = _CLASSES[kind](message)
                 for note in notes:
-                    found.add_note(note)
-                return found
+                    failure.add_note(note)
+                return failure
         return None
 
     def without_failed(self, jobs: Iterable[Job]) -> list[Job]:

@@ -184,7 +184,7 @@ class ResultFile:
 
     def missing(self, custom_ids: Sequence[str]) -> list[bool]:
         """Return for each request whether it has no result yet."""
-        return [each not in self._answered for each in custom_ids]
+        return [custom_id not in self._answered for custom_id in custom_ids]
 
     def add(self, lines: Sequence[bytes]) -> None:
         """Append result lines. A second result of a request is left out."""
@@ -248,11 +248,11 @@ def _answered_id(line: bytes) -> str | None:
     if not line.endswith(b"\n"):
         return None
     try:
-        found = msgspec.json.decode(line, type=_Line)
+        result = msgspec.json.decode(line, type=_Line)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-    answered = found.response is not None and found.response.status_code == _OK
-    return found.custom_id if answered else None
+    answered = result.response is not None and result.response.status_code == _OK
+    return result.custom_id if answered else None
 
 
 def run_batch(
@@ -346,7 +346,7 @@ def _pending_parts(
     for path in sorted(folder.glob("requests-*.jsonl")):
         with path.open("rb") as file:
             while lines := file.readlines(1_000_000):
-                requests = [each for line in lines for each in _split(stage, line)]
+                requests = [request for line in lines for request in _split(stage, line)]
                 ids = [custom_id for custom_id, _ in requests]
                 is_missing = ray.get(results.missing.remote(ids))
                 for (_, line), missing in zip(requests, is_missing, strict=True):
@@ -370,15 +370,15 @@ def _split(stage: ServerStage | VllmStage, line: bytes) -> list[tuple[str, bytes
     if isinstance(stage, ServerStage):
         return [(custom_id, line)]
     key, first, n = custom_id.split("-")
-    found = []
+    split = []
     for number in range(int(n)):
-        own = body | {"n": 1}
+        numbered = body | {"n": 1}
         if "seed" in body:
-            own["seed"] = body["seed"] + number
+            numbered["seed"] = body["seed"] + number
         name = f"{key}-{int(first) + number}-1"
-        text = json.dumps({**request, "custom_id": name, "body": own}, ensure_ascii=False)
-        found.append((name, text.encode()))
-    return found
+        text = json.dumps({**request, "custom_id": name, "body": numbered}, ensure_ascii=False)
+        split.append((name, text.encode()))
+    return split
 
 
 def _answered_by(
@@ -433,8 +433,8 @@ def _send_part(
         The server, with its retry policy and key.
     """
     requests = [json.loads(line) for line in part["request"]]
-    is_missing = ray.get(results.missing.remote([each["custom_id"] for each in requests]))
-    missing = [each for each, absent in zip(requests, is_missing, strict=True) if absent]
+    is_missing = ray.get(results.missing.remote([request["custom_id"] for request in requests]))
+    missing = [request for request, absent in zip(requests, is_missing, strict=True) if absent]
     try:
         asyncio.run(
             _send_all(missing, stage=stage, path=path, where=where, at_once=at_once, file=results)
@@ -469,10 +469,10 @@ async def _send_all(
                 body = await client.post(path, body=request["body"], cast_to=object)
                 line = _result_line(request["custom_id"], body)
             except openai.APIError as error:
-                found = classify(error, where=where, timeout=_TIMEOUT)
-                if isinstance(found, FatalError):
-                    raise found from None
-                line = _failure_line(request["custom_id"], str(found))
+                classified = classify(error, where=where, timeout=_TIMEOUT)
+                if isinstance(classified, FatalError):
+                    raise classified from None
+                line = _failure_line(request["custom_id"], str(classified))
             await file.add.remote([line])
 
     async with client:
@@ -585,9 +585,9 @@ def _tokenizer(weights: str) -> tuple[Any, list[int]]:
 
     tokenizer = AutoTokenizer.from_pretrained(weights)
     configured = AutoConfig.from_pretrained(weights).eos_token_id
-    found = [tokenizer.eos_token_id]
-    found += configured if isinstance(configured, list) else [configured]
-    return tokenizer, [token for token in dict.fromkeys(found) if token is not None]
+    end_tokens = [tokenizer.eos_token_id]
+    end_tokens += configured if isinstance(configured, list) else [configured]
+    return tokenizer, [token for token in dict.fromkeys(end_tokens) if token is not None]
 
 
 def _write_part(part: Any, *, header: BatchHeader, results: Any) -> dict[str, Any]:
@@ -619,7 +619,7 @@ def _vllm_line(row: Mapping[str, Any], header: BatchHeader) -> bytes:
     choice: dict[str, Any] = {"index": 0, "finish_reason": "length" if was_cut else "stop"}
     if header.api == "chat":
         choice["message"] = {"role": "assistant", "content": row["generated_text"]}
-        choice["logprobs"] = {"content": [{"logprob": each} for each in logprobs]}
+        choice["logprobs"] = {"content": [{"logprob": logprob} for logprob in logprobs]}
     else:
         choice["text"] = row["generated_text"]
         choice["logprobs"] = {"token_logprobs": logprobs}

@@ -60,8 +60,8 @@ class RequestQueue:
             active = self._active.get(job.key)
             if active is not None and active.n >= job.n:
                 continue
-            known = self._pending.get(job.key) or self._leased_elsewhere.pop(job.key, None)
-            self._pending[job.key] = known if known is not None and known.n > job.n else job
+            waiting = self._pending.get(job.key) or self._leased_elsewhere.pop(job.key, None)
+            self._pending[job.key] = waiting if waiting is not None and waiting.n > job.n else job
             if first:
                 self._pending.move_to_end(job.key, last=False)
 
@@ -219,7 +219,7 @@ class BatchQueue:
     def drop(self, unwanted: Callable[[ActiveJob], bool]) -> list[Batch]:
         """Remove and return every batch of the `unwanted` jobs."""
         dropped = [batch for batch in self._waiting if unwanted(batch.active)]
-        self._waiting = deque(each for each in self._waiting if not unwanted(each.active))
+        self._waiting = deque(queued for queued in self._waiting if not unwanted(queued.active))
         return dropped
 
 

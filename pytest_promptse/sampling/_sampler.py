@@ -223,9 +223,9 @@ class Sampler:
         requested = False
         while (note := self._store.get(self._run, STARTED, model)) is None:
             if not will_start:
-                known = self._store.capabilities(self._backend(model).identity)
-                if known is not None:
-                    return known
+                stored = self._store.capabilities(self._backend(model).identity)
+                if stored is not None:
+                    return stored
             if self._replay_only:
                 raise NotStoredError(
                     f"{model}: the store has no completion of this model, and "
@@ -287,8 +287,8 @@ class Sampler:
 
     def _extend(self, jobs: Iterable[Job]) -> None:
         for job in jobs:
-            known = self._plan.get(job.key)
-            if known is None or known.n < job.n:
+            planned = self._plan.get(job.key)
+            if planned is None or planned.n < job.n:
                 self._plan[job.key] = job
 
     def _total(self) -> int:

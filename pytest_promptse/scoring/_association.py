@@ -97,7 +97,7 @@ def correlations(
     b: Floats = np.asarray(y, dtype=np.float64).round(_DIGITS)
     if a.size < LEAST or np.ptp(a) == 0.0 or np.ptp(b) == 0.0:
         return []
-    found: list[tuple[Coefficient, float, float]] = []
+    coefficients: list[tuple[Coefficient, float, float]] = []
     inputs: dict[Coefficient, tuple[Floats, Floats]] = {
         "Spearman": (stats.rankdata(a), stats.rankdata(b)),
         "Pearson": (a, b),
@@ -107,9 +107,9 @@ def correlations(
             n_resamples=_DEALS, rng=generator(seed, "permutation", name)
         )
         result = stats.pearsonr(*pair, method=method)
-        found.append((name, float(result.statistic), float(result.pvalue)))
+        coefficients.append((name, float(result.statistic), float(result.pvalue)))
     tau = stats.kendalltau(a, b)
-    found.append(("Kendall", float(tau.statistic), float(tau.pvalue)))
+    coefficients.append(("Kendall", float(tau.statistic), float(tau.pvalue)))
     return [
         Correlation(
             coefficient=name,
@@ -118,7 +118,7 @@ def correlations(
             p_value=p,
             ci95=_interval(a, b, name, seed) if intervals else None,
         )
-        for name, value, p in found
+        for name, value, p in coefficients
     ]
 
 
@@ -159,19 +159,19 @@ def _interval(a: Floats, b: Floats, name: Coefficient, seed: int) -> Interval | 
     if a.size < LEAST_FOR_INTERVAL:
         return None
     picked = generator(seed, "bootstrap", name).integers(a.size, size=(_RESAMPLES, a.size))
-    one, other = a[picked], b[picked]
-    vary = (np.ptp(one, axis=1) > 0.0) & (np.ptp(other, axis=1) > 0.0)
-    one, other = one[vary], other[vary]
+    resampled, other = a[picked], b[picked]
+    vary = (np.ptp(resampled, axis=1) > 0.0) & (np.ptp(other, axis=1) > 0.0)
+    resampled, other = resampled[vary], other[vary]
     if name == "Kendall":
         draws = np.array(
-            [stats.kendalltau(*pair).statistic for pair in zip(one, other, strict=True)]
+            [stats.kendalltau(*pair).statistic for pair in zip(resampled, other, strict=True)]
         )
     else:
         if name == "Spearman":
-            one, other = stats.rankdata(one, axis=1), stats.rankdata(other, axis=1)
+            resampled, other = stats.rankdata(resampled, axis=1), stats.rankdata(other, axis=1)
         with warnings.catch_warnings():
             # The coefficient of a resample that hardly varies is dominated by rounding errors.
             warnings.simplefilter("ignore", stats.NearConstantInputWarning)
-            draws = stats.pearsonr(one, other, axis=1).statistic
+            draws = stats.pearsonr(resampled, other, axis=1).statistic
     low, high = np.quantile(draws, (0.025, 0.975))
     return (max(SIGNED[0], float(low)), min(SIGNED[1], float(high)))

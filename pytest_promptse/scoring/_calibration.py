@@ -166,11 +166,11 @@ def calibration_by_group(
     ValueError
         As in `calibration`.
     """
-    known = {name: (c, ok) for name, (c, ok) in groups.items() if np.size(c)}
-    if not known:
+    filled = {name: (c, ok) for name, (c, ok) in groups.items() if np.size(c)}
+    if not filled:
         return {}
     if threshold is None:
-        threshold = float(np.median(np.concatenate([np.ravel(c) for c, _ in known.values()])))
+        threshold = float(np.median(np.concatenate([np.ravel(c) for c, _ in filled.values()])))
     return {
-        name: calibration(c, ok, threshold=threshold, bins=bins) for name, (c, ok) in known.items()
+        name: calibration(c, ok, threshold=threshold, bins=bins) for name, (c, ok) in filled.items()
     }

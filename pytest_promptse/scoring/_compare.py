@@ -290,8 +290,8 @@ def task_curve(
     prompts = [task.original, *task.variants.values()]
     outcomes = _outcomes(
         prompts,
-        rates=np.array([one.pass_rate for one in prompts]),
-        scores=np.array([one.score for one in prompts]),
+        rates=np.array([prompt.pass_rate for prompt in prompts]),
+        scores=np.array([prompt.score for prompt in prompts]),
     )
     if figure_of(METRICS[metric]) is not None:
         value = figure_value(METRICS[metric], outcomes)
@@ -323,7 +323,7 @@ def _outcomes(prompts: Sequence[RecordedPrompt], *, rates: Floats, scores: Float
     `prompts` are the original and its variants. `rates` and `scores` have a column for each of
     them, and may be resampled.
     """
-    n = np.array([one.n for one in prompts])
+    n = np.array([prompt.n for prompt in prompts])
 
     def group(columns: list[int]) -> PromptGroup:
         return PromptGroup(rates=rates[..., columns], n=n[columns], scores=scores[..., columns])
@@ -334,7 +334,7 @@ def _outcomes(prompts: Sequence[RecordedPrompt], *, rates: Floats, scores: Float
         variants=group(list(places)),
         by_distance={
             d: group([at for at in places if prompts[at].distance == d])
-            for d in sorted({one.distance for one in prompts[1:]})
+            for d in sorted({variant.distance for variant in prompts[1:]})
         },
         worst_of=max(1, min(WORST_OF, len(places))),
     )
@@ -348,8 +348,8 @@ def _excess(
     seed: int,
 ) -> float | None:
     if mode == "promptse":
-        known = [w.excess for w in variants if w.excess is not None]
-        return float(np.mean(known)) if len(known) == len(variants) else None
+        excesses = [w.excess for w in variants if w.excess is not None]
+        return float(np.mean(excesses)) if len(excesses) == len(variants) else None
     sizes = [original.n, *(w.n for w in variants)]
     passed = sum(round(w.n * w.pass_rate) for w in (original, *variants))
     rng = generator(seed, "compare", task.task_id, f"d{variants[0].distance:g}")
@@ -358,10 +358,10 @@ def _excess(
 
 
 def _known_in_both(a: Curve, b: Curve) -> tuple[Curve, Curve]:
-    known = [d for d in a if a[d] is not None and b[d] is not None]
+    common = [d for d in a if a[d] is not None and b[d] is not None]
     return (
-        {d: a[d] if d in known else None for d in a},
-        {d: b[d] if d in known else None for d in b},
+        {d: a[d] if d in common else None for d in a},
+        {d: b[d] if d in common else None for d in b},
     )
 
 
@@ -432,10 +432,10 @@ def sample_sizes(pairs: Pairs) -> tuple[int, int] | None:
     """
     for ours, theirs in pairs.tasks:
         prompts = [(ours.original, theirs.original)]
-        prompts += [(one, theirs.variants[name]) for name, one in ours.variants.items()]
-        for one, other in prompts:
-            if one is not None and other is not None and one.n != other.n:
-                return (one.n, other.n)
+        prompts += [(variant, theirs.variants[name]) for name, variant in ours.variants.items()]
+        for prompt, other in prompts:
+            if prompt is not None and other is not None and prompt.n != other.n:
+                return (prompt.n, other.n)
     return None
 
 

@@ -93,7 +93,7 @@ def count_answers(prompts: Iterable[PromptAnswers], *, temperature: float) -> An
             continue
         logprob = np.array(prompt.logprobs, dtype=np.float64)
         tokens = np.maximum(np.array(prompt.n_tokens, dtype=np.float64), 1.0)
-        each = np.clip(np.exp(logprob / tokens), 1e-12, 1.0 - 1e-12)
-        sharper = expit((np.log(each) - np.log1p(-each)) / temperature)
+        per_token = np.clip(np.exp(logprob / tokens), 1e-12, 1.0 - 1e-12)
+        sharper = expit((np.log(per_token) - np.log1p(-per_token)) / temperature)
         expected += (m - 1) / 2.0 * float((sharper**tokens).sum())
     return Answers(n=n, distinct=distinct, equal_pairs=pairs, expected_pairs=expected)

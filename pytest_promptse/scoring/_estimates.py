@@ -212,14 +212,16 @@ def _by_emotion(
     shares: dict[str, float] = defaultdict(float)
     value = 0.0
     for weight, d in zip(weights(distances), distances, strict=True):
-        known = [(s, figure(s, d)) for s in scores if s.original is not None and s.variants.get(d)]
-        mean = float(np.mean([values.mean() for _, values in known]))
+        measured = [
+            (s, figure(s, d)) for s in scores if s.original is not None and s.variants.get(d)
+        ]
+        mean = float(np.mean([values.mean() for _, values in measured]))
         value += weight * mean
-        for score, values in known:
-            share = weight / (len(known) * values.size)
-            for emotion, one in zip(emotions[score.task_id][d], values, strict=True):
-                sums[emotion] += share * (float(one) - mean)
-                totals[emotion] += share * float(one)
+        for score, values in measured:
+            share = weight / (len(measured) * values.size)
+            for emotion, of_variant in zip(emotions[score.task_id][d], values, strict=True):
+                sums[emotion] += share * (float(of_variant) - mean)
+                totals[emotion] += share * float(of_variant)
                 shares[emotion] += share
     names = sorted(name for name in sums if shares[name] > 0.0)
     return EmotionTable(
@@ -233,7 +235,7 @@ def variant_elasticity(score: TaskScore, d: float) -> Floats:
 
     The result has shape (n variants at distance `d`,). A variant without a difference counts as 1.
     """
-    return 1.0 - np.abs([one.delta or 0.0 for one in score.variants[d]])
+    return 1.0 - np.abs([variant.delta or 0.0 for variant in score.variants[d]])
 
 
 def variant_excess(score: TaskScore, d: float) -> Floats:
@@ -242,7 +244,7 @@ def variant_excess(score: TaskScore, d: float) -> Floats:
     The excess is the sensitivity above that of equal prompts. The result has shape (n variants at
     distance `d`,).
     """
-    return np.array([one.excess or 0.0 for one in score.variants[d]])
+    return np.array([variant.excess or 0.0 for variant in score.variants[d]])
 
 
 def variant_light_elasticity(score: TaskScore, d: float) -> Floats:
@@ -252,7 +254,7 @@ def variant_light_elasticity(score: TaskScore, d: float) -> Floats:
     that difference, the mean of 1 - s (p - v) over the variants is the task's elasticity.
     """
     p = score.original.pass_rate if score.original is not None else math.nan
-    gaps = p - np.array([one.pass_rate for one in score.variants[d]])
+    gaps = p - np.array([variant.pass_rate for variant in score.variants[d]])
     return np.asarray(1.0 - np.sign(gaps.mean()) * gaps)
 
 
@@ -269,14 +271,14 @@ def variant_light_excess(score: TaskScore, d: float) -> Floats:
 
 def _variant_drop(score: TaskScore, d: float) -> Floats:
     original = score.original.pass_rate if score.original is not None else math.nan
-    return original - np.array([one.pass_rate for one in score.variants[d]])
+    return original - np.array([variant.pass_rate for variant in score.variants[d]])
 
 
 def _variant_squared(score: TaskScore, d: float) -> Floats:
     group = score.variants[d]
     p, m_p = (score.original.pass_rate, score.original.n) if score.original else (math.nan, 2)
-    rates = np.array([one.pass_rate for one in group])[:, None]
-    sizes = np.array([one.n for one in group])[:, None]
+    rates = np.array([variant.pass_rate for variant in group])[:, None]
+    sizes = np.array([variant.n for variant in group])[:, None]
     return squared_sensitivity(p, rates, m_p=m_p, m_v=sizes)
 
 
@@ -319,7 +321,7 @@ def suite_estimates(
         for name, figure in BY_DISTANCE.items()
     }
     drops = (scores, _variant_drop)
-    found = {
+    estimates = {
         "drop": over.estimate(
             ("drop",),
             curves["drop"],
@@ -346,15 +348,15 @@ def suite_estimates(
     for metric in METRICS.values():
         if figure_of(metric) is None:
             continue
-        known = [figure_value(metric, task) for task in outcomes if task is not None]
-        values = np.array([float(value) for value in known if value is not None])
-        found[metric.name] = (
+        figures = [figure_value(metric, task) for task in outcomes if task is not None]
+        values = np.array([float(value) for value in figures if value is not None])
+        estimates[metric.name] = (
             _share(values, over)
             if metric.name == "flips"
             else over.mean(metric.name, values, bounds=metric.bounds)
         )
     note = f"worst of {s}"
-    return {**found, "robust_pass": replace(found["robust_pass"], note=note)}
+    return {**estimates, "robust_pass": replace(estimates["robust_pass"], note=note)}
 
 
 def _curve(
@@ -381,7 +383,7 @@ def _shortfall(
     """
     floors = [
         {
-            d: float(np.mean([null_gap_of(one) for one in score.variants[d]]))
+            d: float(np.mean([null_gap_of(variant) for variant in score.variants[d]]))
             for d in distances
             if score.original is not None and score.variants.get(d)
         }
@@ -422,11 +424,11 @@ def _share(values: Floats, over: Resampling) -> Estimate:
 def _largest_noise(scores: Sequence[TaskScore]) -> float:
     """Return the largest sampling variance that squared sensitivity can subtract."""
     sizes = [
-        (score.original.n, one.n)
+        (score.original.n, variant.n)
         for score in scores
         if score.original is not None
         for group in score.variants.values()
-        for one in group
+        for variant in group
     ]
     return max(
         (_QUARTER / (m_p - 1) + _QUARTER / (m_v - 1) for m_p, m_v in sizes if min(m_p, m_v) > 1),

@@ -138,13 +138,13 @@ def _by_variant(
     `figure` takes an original and its variant, and is in [0, 1]. If tasks differ in their number of
     variants, only the first k are used.
     """
-    known = [(task, task.original) for task in tasks if task.original is not None]
+    measured = [(task, task.original) for task in tasks if task.original is not None]
     sampled = min(
-        (len(task.variants.get(d, ())) for task, _ in known for d in distances), default=0
+        (len(task.variants.get(d, ())) for task, _ in measured for d in distances), default=0
     )
     rows: Floats = np.zeros((len(distances), sampled))
-    for task, original in known:
+    for task, original in measured:
         for at, d in enumerate(distances):
             group = task.variants.get(d, ())[:sampled]
-            rows[at] += np.array([figure(original, variant) for variant in group]) / len(known)
+            rows[at] += np.array([figure(original, variant) for variant in group]) / len(measured)
     return rows

@@ -120,45 +120,45 @@ def repeated(blocks: Floats) -> Overall | None:
 
 def mann_whitney(groups: Mapping[str, Floats]) -> list[Pairwise]:
     """Test all pairs of groups, two-sided. Cliff's delta is 2 U / (n m) - 1."""
-    found = []
-    for one, other in combinations([name for name in groups if groups[name].size], 2):
-        a, b = np.round(groups[one], _DIGITS), np.round(groups[other], _DIGITS)
+    tests = []
+    for first, other in combinations([name for name in groups if groups[name].size], 2):
+        a, b = np.round(groups[first], _DIGITS), np.round(groups[other], _DIGITS)
         result = stats.mannwhitneyu(a, b, alternative="two-sided")
         u = float(result.statistic)
-        found.append((one, other, u, float(result.pvalue), 2.0 * u / (a.size * b.size) - 1.0))
-    return _adjusted("Mann-Whitney U", groups, found)
+        tests.append((first, other, u, float(result.pvalue), 2.0 * u / (a.size * b.size) - 1.0))
+    return _adjusted("Mann-Whitney U", groups, tests)
 
 
 def kolmogorov_smirnov(groups: Mapping[str, Floats]) -> list[Pairwise]:
     """Test all pairs of groups for a difference between their distributions."""
-    found = []
-    for one, other in combinations([name for name in groups if groups[name].size], 2):
-        a, b = np.round(groups[one], _DIGITS), np.round(groups[other], _DIGITS)
+    tests = []
+    for first, other in combinations([name for name in groups if groups[name].size], 2):
+        a, b = np.round(groups[first], _DIGITS), np.round(groups[other], _DIGITS)
         with warnings.catch_warnings():
             # The exact sum may overflow a float. scipy then uses the asymptotic p-value.
             warnings.simplefilter("ignore", RuntimeWarning)
             result = stats.ks_2samp(a, b, method="auto")
         size = float(result.statistic)
-        found.append((one, other, size, float(result.pvalue), size))
-    return _adjusted("Kolmogorov-Smirnov", groups, found)
+        tests.append((first, other, size, float(result.pvalue), size))
+    return _adjusted("Kolmogorov-Smirnov", groups, tests)
 
 
 def _adjusted(
     test: str,
     groups: Mapping[str, Floats],
-    found: Sequence[tuple[str, str, float, float, float]],
+    tests: Sequence[tuple[str, str, float, float, float]],
 ) -> list[Pairwise]:
-    together = benjamini_hochberg([p for *_, p, _ in found])
+    together = benjamini_hochberg([p for *_, p, _ in tests])
     return [
         Pairwise(
             test=test,
-            one=one,
+            one=first,
             other=other,
-            n=(groups[one].size, groups[other].size),
+            n=(groups[first].size, groups[other].size),
             statistic=statistic,
             p_value=p,
             p_adjusted=q,
             effect=effect,
         )
-        for (one, other, statistic, p, effect), q in zip(found, together, strict=True)
+        for (first, other, statistic, p, effect), q in zip(tests, together, strict=True)
     ]

@@ -74,14 +74,14 @@ def task_values(
     """
     rows = [[np.nan if (e := c[d]) is None else e for d in distances] for c in curves]
     table = np.array(rows, dtype=np.float64).reshape(len(curves), len(distances))
-    known = ~np.isnan(table)
-    table, known = table[known.any(axis=1)], known[known.any(axis=1)]
-    if not known.any(axis=0).all():
+    measured = ~np.isnan(table)
+    table, measured = table[measured.any(axis=1)], measured[measured.any(axis=1)]
+    if not measured.any(axis=0).all():
         return None
     w = weights(distances)
-    counts = known.sum(axis=0)
-    means = np.where(known, table, 0.0).sum(axis=0) / counts
-    influence = np.where(known, table - means, 0.0) * (len(table) / counts)
+    counts = measured.sum(axis=0)
+    means = np.where(measured, table, 0.0).sum(axis=0) / counts
+    influence = np.where(measured, table - means, 0.0) * (len(table) / counts)
     return np.asarray(means @ w + influence @ w)
 
 
@@ -355,8 +355,8 @@ def shortfall_interval(
     for start in range(0, draws, step):
         weight = rng.standard_exponential((min(step, draws - start), n + 1))
         weight /= weight.sum(axis=1, keepdims=True)
-        for found, bound in zip(kept, bounds, strict=True):
-            found.extend(_weighted_shortfall(np.append(values, bound), weight, WORST))
+        for shortfalls, bound in zip(kept, bounds, strict=True):
+            shortfalls.extend(_weighted_shortfall(np.append(values, bound), weight, WORST))
     rank = int(0.025 / looks * (draws + 1))
     if rank < 1:
         return bounds
@@ -488,14 +488,14 @@ def resampled_softexec(
         Random generator of the resamples.
     """
     m = np.asarray(sizes)
-    each = np.repeat(m, m)
+    size_of_prompt = np.repeat(m, m)
     starts = np.repeat(np.concatenate(([0], np.cumsum(m)[:-1])), m)
     step = max(1, 2_000_000 // z.size)
     parts = []
     for start in range(0, resamples, step):
         shape = (min(step, resamples - start), z.size)
-        picked = starts + (rng.random(shape) * each).astype(np.int64)
-        doubt = rng.random(shape) * (each + 1)
+        picked = starts + (rng.random(shape) * size_of_prompt).astype(np.int64)
+        doubt = rng.random(shape) * (size_of_prompt + 1)
         verdict = np.where(doubt < 1.0, doubt < 0.5, passed[picked])  # noqa: PLR2004 - the coin
         parts.append(grouped_softexec(z[picked], verdict, m))
     return np.concatenate(parts)

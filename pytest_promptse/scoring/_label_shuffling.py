@@ -66,17 +66,17 @@ def label_p_values(
         variance replaces the shuffles (Hoeffding, Annals of Mathematical Statistics 22, 1951).
     """
     blocks: dict[Hashable, list[LabelledVariant]] = defaultdict(list)
-    for one in variants:
-        blocks[one.block].append(one)
-    labels = sorted({one.label for one in variants})
+    for variant in variants:
+        blocks[variant.block].append(variant)
+    labels = sorted({variant.label for variant in variants})
     column = {label: at for at, label in enumerate(labels)}
     observed, variance = np.zeros(len(labels)), np.zeros(len(labels))
     by_size: dict[int, list[tuple[Floats, Floats]]] = defaultdict(list)
-    for own in blocks.values():
-        k = len(own)
-        rates = np.array([one.rate for one in own])
+    for block in blocks.values():
+        k = len(block)
+        rates = np.array([variant.rate for variant in block])
         member = np.zeros((k, len(labels)))
-        member[np.arange(k), [column[one.label] for one in own]] = 1.0
+        member[np.arange(k), [column[variant.label] for variant in block]] = 1.0
         centred = rates - rates.mean()
         if k == 1 or np.ptp(rates) == 0.0:
             continue

@@ -130,8 +130,8 @@ def variant_left(score: TaskScore, d: float) -> Floats:
     `d` is the distance of both. The result has shape (n variants,), in units of the score; positive
     means that a variant scores lower.
     """
-    control = float(np.mean([one.score for one in score.controls[d]]))
-    return np.array([control - one.score for one in score.variants[d]])
+    control = float(np.mean([control_variant.score for control_variant in score.controls[d]]))
+    return np.array([control - variant.score for variant in score.variants[d]])
 
 
 def left_draws(task: TaskSamples, d: float, plan: Plan, resamples: int) -> Floats:
@@ -146,13 +146,13 @@ def left_draws(task: TaskSamples, d: float, plan: Plan, resamples: int) -> Float
         for group in groups
         for samples in group
     ]
-    sizes = [len(one.samples) for one in prompts]
+    sizes = [len(prompt.samples) for prompt in prompts]
     rng = generator(plan.seed, task.task_id, "length_control", f"d{d:g}")
     if prompts[0].z is None:
-        scores = resampled_pass_rates(sizes, [one.passes for one in prompts], resamples, rng)
+        scores = resampled_pass_rates(sizes, [prompt.passes for prompt in prompts], resamples, rng)
     else:
-        z = np.concatenate([one.z for one in prompts if one.z is not None])
-        passed = np.concatenate([one.samples.passed for one in prompts])
+        z = np.concatenate([prompt.z for prompt in prompts if prompt.z is not None])
+        passed = np.concatenate([prompt.samples.passed for prompt in prompts])
         scores = resampled_softexec(z, passed, sizes, resamples, rng)
     k = len(groups[0])
     return np.asarray(scores[:, k:].mean(axis=1) - scores[:, :k].mean(axis=1))
@@ -177,15 +177,17 @@ def _losses_of(scores: Sequence[TaskScore], distances: Sequence[float]) -> _Loss
         for d in distances:
             if score.original is None or not _is_measured(score, d):
                 continue
-            variants = float(np.mean([one.score for one in score.variants[d]]))
-            control = float(np.mean([one.score for one in score.controls[d]]))
+            variants = float(np.mean([variant.score for variant in score.variants[d]]))
+            control = float(
+                np.mean([control_variant.score for control_variant in score.controls[d]])
+            )
             values = (score.original.score - variants, score.original.score - control)
             for curve, value in zip(curves, (*values, control - variants), strict=True):
                 curve[d] = value
-        for known, curve in zip(
+        for curves_of_loss, curve in zip(
             (losses.variants, losses.control, losses.left), curves, strict=True
         ):
-            known.append(curve)
+            curves_of_loss.append(curve)
     return losses
 
 

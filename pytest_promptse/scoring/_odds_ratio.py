@@ -125,10 +125,12 @@ def odds_ratio(
     prompts = []
     names: list[list[str]] = []
     for score in scores:
-        group = [one for own in score.variants.values() for one in own]
+        group = [variant for at_distance in score.variants.values() for variant in at_distance]
         if score.original is None or not group:
             continue
-        prompts.append([(round(one.n * one.pass_rate), one.n) for one in (score.original, *group)])
+        prompts.append(
+            [(round(prompt.n * prompt.pass_rate), prompt.n) for prompt in (score.original, *group)]
+        )
         if emotions is not None:
             names.append([name for d in score.variants for name in emotions[score.task_id][d]])
     if not prompts:
@@ -191,13 +193,13 @@ def count(
     width = max(map(len, prompts)) - 1
     passes, samples = np.zeros((2, len(prompts), 1 + width))
     index = np.zeros((len(prompts), width), dtype=np.int64)
-    for at, own in enumerate(prompts):
-        passes[at, : len(own)], samples[at, : len(own)] = np.array(own).T
-    known: dict[str, int] = {}
+    for at, counted in enumerate(prompts):
+        passes[at, : len(counted)], samples[at, : len(counted)] = np.array(counted).T
+    numbers: dict[str, int] = {}
     for at, names in enumerate(emotions or ()):
-        index[at, : len(names)] = [known.setdefault(name, len(known)) for name in names]
+        index[at, : len(names)] = [numbers.setdefault(name, len(numbers)) for name in names]
     # A single emotion does not vary, so its effect cannot be separated from beta.
-    n_emotions = len(known) if len(known) > 1 else 0
+    n_emotions = len(numbers) if len(numbers) > 1 else 0
     return Counts(passes=passes, samples=samples, emotions=index, n_emotions=n_emotions)
 
 
@@ -242,7 +244,7 @@ def _variances(counts: Counts, free: int) -> Floats:
     lowest[1] = -_LARGEST
     from scipy.optimize import minimize  # noqa: PLC0415 - takes its time
 
-    found = minimize(
+    minimum = minimize(
         objective,
         start,
         method="Nelder-Mead",
@@ -254,7 +256,7 @@ def _variances(counts: Counts, free: int) -> Floats:
             "maxfev": 400,
         },
     )
-    return np.where(np.abs(found.x) < _EXACT, 0.0, found.x)
+    return np.where(np.abs(minimum.x) < _EXACT, 0.0, minimum.x)
 
 
 def _thinned(counts: Counts) -> Counts:
@@ -373,14 +375,14 @@ def _newton_step(
     local[:, 1, 1] = 1.0 + sensitivity**2 * weights
     cross = np.stack([both * by_effect, sensitivity * by_effect], axis=1)
     cross[:, 0, 0] += task * first
-    own = np.stack(
+    pull_in_task = np.stack(
         [
             task * residual[:, 0] + both * pull.sum(axis=1) - effects.task[:, 0],
             sensitivity * pull.sum(axis=1) - effects.task[:, 1],
         ],
         axis=1,
     )
-    solved = np.linalg.solve(local, np.concatenate([cross, own[:, :, None]], axis=2))
+    solved = np.linalg.solve(local, np.concatenate([cross, pull_in_task[:, :, None]], axis=2))
     schur = hessian - np.einsum("nif,nig->fg", cross, solved[:, :, :-1])
     covariance = np.linalg.inv(schur)
     fixed = covariance @ (pull_on - np.einsum("nif,ni->f", cross, solved[:, :, -1]))

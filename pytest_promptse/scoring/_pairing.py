@@ -82,17 +82,17 @@ def shared(runs: Sequence[Sequence[RecordedTask]]) -> list[list[RecordedTask]]:
     A task is left out if any run lacks its original.
     """
     by_id = [{task.task_id: task for task in run if task.original is not None} for run in runs]
-    names = sorted(set.intersection(*(set(own) for own in by_id)))
+    names = sorted(set.intersection(*(set(tasks) for tasks in by_id)))
     kept = {
-        name: sorted(set.intersection(*(set(own[name].variants) for own in by_id)))
+        name: sorted(set.intersection(*(set(tasks[name].variants) for tasks in by_id)))
         for name in names
     }
     return [
         [
-            replace(own[name], variants={v: own[name].variants[v] for v in kept[name]})
+            replace(tasks[name], variants={v: tasks[name].variants[v] for v in kept[name]})
             for name in names
         ]
-        for own in by_id
+        for tasks in by_id
     ]
 
 

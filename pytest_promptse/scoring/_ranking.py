@@ -140,7 +140,7 @@ def rank(
         for metric in RANKED
     }
     flips = flips_for(math.comb(len(common), 2) * len(RANKED))
-    found: list[Difference] = []
+    differences: list[Difference] = []
     for metric in RANKED:
         for name, other in combinations(common, 2):
             compared = compare_runs(
@@ -148,7 +148,7 @@ def rank(
             )
             if compared.difference is None:
                 continue
-            found.append(
+            differences.append(
                 Difference(
                     metric=metric,
                     name=name,
@@ -165,9 +165,9 @@ def rank(
             )
     return Ranking(
         n_tasks=n_tasks,
-        fewest=math.ceil(math.log2(2 * max(1, len(found)) / SIGNIFICANT)),
+        fewest=math.ceil(math.log2(2 * max(1, len(differences)) / SIGNIFICANT)),
         ranked=_ranked(common, values, prices),
-        differences=_adjusted(found),
+        differences=_adjusted(differences),
     )
 
 
@@ -175,7 +175,8 @@ def pareto(points: Sequence[Sequence[float]]) -> list[bool]:
     """Return for each of `points` whether no other dominates it. Larger coordinates are better."""
     table = np.asarray(points, dtype=np.float64)
     return [
-        not any((other >= own).all() and (other > own).any() for other in table) for own in table
+        not any((other >= point).all() and (other > point).any() for other in table)
+        for point in table
     ]
 
 
@@ -223,7 +224,7 @@ def mean_p_value(gaps: Floats | None, *, flips: int, seed: int) -> float | None:
         return 1.0
     from scipy.stats import permutation_test  # noqa: PLC0415 - scipy.stats takes its time
 
-    found = permutation_test(
+    test = permutation_test(
         (gaps,),
         lambda x, axis: np.round(x.mean(axis=axis), 12),
         permutation_type="samples",
@@ -232,13 +233,14 @@ def mean_p_value(gaps: Floats | None, *, flips: int, seed: int) -> float | None:
         batch=max(1, 2_000_000 // gaps.size),
         rng=generator(seed, "flips"),
     )
-    return float(found.pvalue)
+    return float(test.pvalue)
 
 
-def _adjusted(found: Sequence[Difference]) -> tuple[Difference, ...]:
-    adjusted = holm([difference.p_value for difference in found])
+def _adjusted(differences: Sequence[Difference]) -> tuple[Difference, ...]:
+    adjusted = holm([difference.p_value for difference in differences])
     return tuple(
-        replace(difference, p_adjusted=p) for difference, p in zip(found, adjusted, strict=True)
+        replace(difference, p_adjusted=p)
+        for difference, p in zip(differences, adjusted, strict=True)
     )
 
 
@@ -249,19 +251,19 @@ def _ranked(
 ) -> tuple[Ranked, ...]:
     figures: dict[str, dict[Figure, float | None]] = {
         name: {
-            metric: None if (own := values[name, metric]) is None else float(own.mean())
+            metric: None if (of_tasks := values[name, metric]) is None else float(of_tasks.mean())
             for metric in RANKED
         }
         for name in common
     }
-    known = [m for m in RANKED if any(own[m] is not None for own in figures.values())]
+    measured = [m for m in RANKED if any(of_run[m] is not None for of_run in figures.values())]
     priced = all(prices.get(name) is not None for name in common)
     points = [
         [
-            *(_upwards(metric, own[metric]) for metric in known),
+            *(_upwards(metric, of_run[metric]) for metric in measured),
             *([-(prices[name] or 0.0)] if priced else []),
         ]
-        for name, own in figures.items()
+        for name, of_run in figures.items()
     ]
     ranked = [
         Ranked(name=name, figures=figures[name], price=prices.get(name), pareto=best)
@@ -270,7 +272,10 @@ def _ranked(
     return tuple(
         sorted(
             ranked,
-            key=lambda one: (-(one.figures["pass_at_1"] or 0.0), -(one.figures["auc_e"] or 0.0)),
+            key=lambda template: (
+                -(template.figures["pass_at_1"] or 0.0),
+                -(template.figures["auc_e"] or 0.0),
+            ),
         )
     )
 

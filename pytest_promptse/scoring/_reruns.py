@@ -214,11 +214,11 @@ def task_draws(task: TaskSamples, plan: Plan, score: TaskScore, *, resamples: in
         scores = resampled_softexec(z, passed, sizes, resamples, rng)
     columns: dict[float, list[int]] = {}
     for d in plan.distances:
-        own = [i for i, (at, _) in enumerate(variants, start=1) if at == d]
-        if own:
-            columns[d] = own
-            full[d] = 1.0 - loss(scores[:, [0, *own]])
-            light[d] = 1.0 - light_loss(rates[:, [0, *own]])
+        at_distance = [i for i, (at, _) in enumerate(variants, start=1) if at == d]
+        if at_distance:
+            columns[d] = at_distance
+            full[d] = 1.0 - loss(scores[:, [0, *at_distance]])
+            light[d] = 1.0 - light_loss(rates[:, [0, *at_distance]])
     return TaskDraws(
         passes=original.passes,
         n=sizes[0],
@@ -250,15 +250,17 @@ def _further(
     original in column 0. `sizes` has the number of samples of each column, and `columns` the
     columns of each distance.
     """
-    everything = [at for own in columns.values() for at in own]
+    everything = [at for at_distance in columns.values() for at in at_distance]
 
-    def group(own: list[int]) -> PromptGroup:
-        return PromptGroup(rates=rates[:, own], n=np.array(sizes)[own], scores=scores[:, own])
+    def group(places: list[int]) -> PromptGroup:
+        return PromptGroup(
+            rates=rates[:, places], n=np.array(sizes)[places], scores=scores[:, places]
+        )
 
     task = TaskOutcomes(
         original=group([0]),
         variants=group(everything),
-        by_distance={d: group(own) for d, own in columns.items()},
+        by_distance={d: group(at_distance) for d, at_distance in columns.items()},
         worst_of=subset_size([score]),
     )
     result = {

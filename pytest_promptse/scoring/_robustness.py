@@ -232,7 +232,7 @@ def outcomes_of(task: TaskScore, *, worst_of: int) -> TaskOutcomes | None:
         return None
     return TaskOutcomes(
         original=_group([task.original]),
-        variants=_group([one for group in task.variants.values() for one in group]),
+        variants=_group([variant for group in task.variants.values() for variant in group]),
         by_distance={d: _group(group) for d, group in task.variants.items() if group},
         worst_of=worst_of,
     )
@@ -240,9 +240,9 @@ def outcomes_of(task: TaskScore, *, worst_of: int) -> TaskOutcomes | None:
 
 def _group(prompts: Sequence[PromptScore]) -> PromptGroup:
     return PromptGroup(
-        rates=np.array([one.pass_rate for one in prompts]),
-        n=np.array([one.n for one in prompts]),
-        scores=np.array([one.score for one in prompts]),
+        rates=np.array([prompt.pass_rate for prompt in prompts]),
+        n=np.array([prompt.n for prompt in prompts]),
+        scores=np.array([prompt.score for prompt in prompts]),
     )
 
 

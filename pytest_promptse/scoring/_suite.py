@@ -391,8 +391,8 @@ def _figures(
     )
     return SuiteFigures(
         **vars(figures),
-        elasticity_ci95={d: one.ci95 for d, one in by_distance.items()},
-        elasticity_exact={d: one.exact for d, one in by_distance.items()},
+        elasticity_ci95={d: estimate.ci95 for d, estimate in by_distance.items()},
+        elasticity_exact={d: estimate.exact for d, estimate in by_distance.items()},
         ci95=area.ci95,
         exact=area.exact,
         excess_ci95=excess.ci95,
@@ -497,7 +497,7 @@ def _warnings(
             "interval = reruns if no other tasks matter to you"
         )
     if emotions is not None:
-        names = {e for own in emotions.values() for group in own.values() for e in group}
+        names = {e for of_task in emotions.values() for group in of_task.values() for e in group}
         if len(names) < 2:  # noqa: PLR2004 - one emotion does not vary
             lines.append("one emotion: there is no interval over emotions")
     lines += [

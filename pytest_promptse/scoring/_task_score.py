@@ -188,11 +188,11 @@ def _spread(z: Floats, by_passing: Floats, finite: Bools) -> Floats:
 
 
 def _all_centred(prompts: Sequence[ScoredPrompt]) -> list[ScoredPrompt]:
-    known = [one.z for one in prompts if one.z is not None]
-    if len(known) < len(prompts):
+    measured = [prompt.z for prompt in prompts if prompt.z is not None]
+    if len(measured) < len(prompts):
         return list(prompts)
-    levelled = centred(known, [one.samples.passed for one in prompts])
-    return [replace(one, z=z) for one, z in zip(prompts, levelled, strict=True)]
+    levelled = centred(measured, [prompt.samples.passed for prompt in prompts])
+    return [replace(prompt, z=z) for prompt, z in zip(prompts, levelled, strict=True)]
 
 
 def score_prompt(samples: Samples, plan: Plan, place: str) -> ScoredPrompt:
@@ -537,8 +537,8 @@ def _causes(
         return {}
 
     def shares(prompt: ScoredPrompt) -> split.FailureShares:
-        known = prompt.samples.causes
-        return split.failure_shares(known, prompt.weight[: len(known)])
+        causes = prompt.samples.causes
+        return split.failure_shares(causes, prompt.weight[: len(causes)])
 
     return {
         d: split.split_by_cause(

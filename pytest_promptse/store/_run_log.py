@@ -428,8 +428,8 @@ class RunLog:
         decoder = msgspec.msgpack.Decoder(kind)
         for task in suite.tasks:
             prefix = _prefix(suite.key, task)
-            found = self._store.scan(self._run, VariantRow.__name__, prefix=prefix)
-            rows = [decoder.decode(value) for _, value in found]
+            entries = self._store.scan(self._run, VariantRow.__name__, prefix=prefix)
+            rows = [decoder.decode(value) for _, value in entries]
             if rows:
                 yield sorted(rows, key=_in_plan)
 

@@ -171,10 +171,10 @@ class Store:
                 """,
                 (
                     (
-                        *(variant, each.index, _SURROGATE.sub("\ufffd", each.text)),
-                        *(each.finish_reason, each.n_tokens, each.logprob, now, since),
+                        *(variant, sample.index, _SURROGATE.sub("\ufffd", sample.text)),
+                        *(sample.finish_reason, sample.n_tokens, sample.logprob, now, since),
                     )
-                    for each in completions
+                    for sample in completions
                 ),
             )
             if since:
@@ -245,7 +245,7 @@ class Store:
             The missing samples of each of `keys`; an empty list if none is missing.
         """
         since = since or {}
-        found: dict[str, list[int]] = {}
+        missing: dict[str, list[int]] = {}
         with self.database.read() as connection:
             wanted = ((key, n, since.get(key, 0.0)) for key, n in keys.items())
             for batch in _batches(wanted, _BATCH):
@@ -273,8 +273,8 @@ class Store:
                                 (variant, begin),
                             )
                         }
-                    found[key] = [] if count == n else [i for i in range(n) if i not in samples]
-        return found
+                    missing[key] = [] if count == n else [i for i in range(n) if i not in samples]
+        return missing
 
     def batch_cost(self, keys: Iterable[str]) -> float | None:
         """Return the cost of the stored samples of some variants that came from batches.
@@ -289,7 +289,7 @@ class Store:
         float or None
             The cost in the currency of the price. None if no sample came from a batch with a price.
         """
-        found: list[float] = []
+        costs: list[float] = []
         for batch in _batches(keys, _BATCH):
             with self.database.read() as connection:
                 (cost,) = connection.execute(
@@ -298,8 +298,8 @@ class Store:
                     (json.dumps(batch),),
                 ).fetchone()
             if cost is not None:
-                found.append(cost)
-        return math.fsum(found) if found else None
+                costs.append(cost)
+        return math.fsum(costs) if costs else None
 
     def oldest(self, keys: Iterable[str], *, since: float = 0.0) -> float | None:
         """Return when the oldest sample of `keys` was stored, in seconds since 1970.
@@ -316,7 +316,7 @@ class Store:
         float or None
             None if the store has no such sample.
         """
-        found: list[float] = []
+        times: list[float] = []
         for batch in _batches(keys, _BATCH):
             with self.database.read() as connection:
                 (created,) = connection.execute(
@@ -328,8 +328,8 @@ class Store:
                     (json.dumps(batch), since),
                 ).fetchone()
             if created is not None:
-                found.append(created)
-        return min(found, default=None)
+                times.append(created)
+        return min(times, default=None)
 
     # -- capabilities of models ----------------------------------------------------------------
 
@@ -367,7 +367,7 @@ class Store:
             Source texts.
         """
         by_digest = {_program_digest(program): program for program in programs}
-        found: dict[str, StoredVerdict] = {}
+        verdicts: dict[str, StoredVerdict] = {}
         with self.database.read() as connection:
             for batch in _batches(by_digest, _BATCH):
                 rows = connection.execute(
@@ -379,8 +379,8 @@ class Store:
                 )
                 for digest, cause, detail, seconds in rows:
                     verdict = StoredVerdict(cause=cause, detail=detail, seconds=seconds)
-                    found[by_digest[digest]] = verdict
-        return found
+                    verdicts[by_digest[digest]] = verdict
+        return verdicts
 
     def add_verdict(self, check: str, program: str, verdict: StoredVerdict) -> None:
         """Store a verdict. An earlier verdict of the same check and program is kept.

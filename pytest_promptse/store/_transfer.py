@@ -242,7 +242,9 @@ def _lines(store: Store, model: str | None, beyond: Contents | None) -> Iterator
             fields: dict[str, Any] = dict(zip(names, row, strict=True))
             if beyond and len(completions) == beyond.completions.get(fields["key"]):
                 continue
-            yield VariantLine(**fields, completions=[StoredSample(*each) for each in completions])
+            yield VariantLine(
+                **fields, completions=[StoredSample(*completion) for completion in completions]
+            )
         verdicts = connection.execute(
             "SELECT check_id, program, cause, detail, seconds, created FROM verdict "
             "WHERE created >= ?",
@@ -297,14 +299,14 @@ def _read(path: Path) -> Iterator[_Line]:
 
 def _check_header(path: Path, line: bytes) -> None:
     try:
-        found = msgspec.json.decode(line, type=_HeaderLine).format
+        version = msgspec.json.decode(line, type=_HeaderLine).format
     except msgspec.DecodeError:
         raise StoreError(
             f"{path}: not a store export; make one with: promptse store export --format store"
         ) from None
-    if found != FORMAT:
+    if version != FORMAT:
         raise StoreError(
-            f"{path}: has format {found}, this version reads {FORMAT}; use the same version of "
+            f"{path}: has format {version}, this version reads {FORMAT}; use the same version of "
             "pytest-promptse on both machines"
         )
 
@@ -360,13 +362,13 @@ def _insert_samples(connection: sqlite3.Connection, variant: int, line: VariantL
         "INSERT INTO completion VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (
             (
-                *(variant, each.sample, each.text, each.finish_reason, each.n_tokens),
+                *(variant, sample.sample, sample.text, sample.finish_reason, sample.n_tokens),
                 *(
-                    valid_logprob(each.logprob),
-                    line.created if each.created is None else each.created,
+                    valid_logprob(sample.logprob),
+                    line.created if sample.created is None else sample.created,
                 ),
             )
-            for each in line.completions
+            for sample in line.completions
         ),
     )
     return connection.total_changes - before

@@ -62,7 +62,9 @@ class Writer:
         loop = asyncio.get_running_loop()
         while self._queue:
             batch, self._queue = self._queue, []
-            outcome = loop.run_in_executor(self._thread, self._commit, [each for each, _ in batch])
+            outcome = loop.run_in_executor(
+                self._thread, self._commit, [write for write, _ in batch]
+            )
             try:
                 results = await outcome
             except Exception as error:  # noqa: BLE001 - passed to `failed`

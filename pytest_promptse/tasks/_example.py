@@ -204,7 +204,8 @@ def equal(got: Any, expected: Any, *, tolerance: float | None = None) -> bool:
             return bool(got == expected)
     if type(got) is type(expected) and isinstance(expected, list | tuple):
         return len(got) == len(expected) and all(
-            equal(one, other, tolerance=tolerance) for one, other in zip(got, expected, strict=True)
+            equal(element, other, tolerance=tolerance)
+            for element, other in zip(got, expected, strict=True)
         )
     if type(got) is type(expected) is dict:
         return got.keys() == expected.keys() and all(

@@ -89,13 +89,13 @@ class Parts:
         self._check_blocks(tree)
         for node in tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)):
             raise self._error("a template stands alone; write out what it includes", node.lineno)
-        known = {"task", *self.variables, *self._environment.globals}
+        declared = {"task", *self.variables, *self._environment.globals}
         if self.takes_answer:
-            known.add(ANSWER)
+            declared.add(ANSWER)
         undeclared = find_undeclared_variables(tree)
-        for name in sorted(undeclared - known):
+        for name in sorted(undeclared - declared):
             line = next(node.lineno for node in tree.find_all(nodes.Name) if node.name == name)
-            hint = nearest(name, known) or "; declare it in the header under 'variables'"
+            hint = nearest(name, declared) or "; declare it in the header under 'variables'"
             raise self._error(f"{name!r} is not declared{hint}", line)
         seen = list(_attributes_of_task(tree))
         for attribute, line in seen:

@@ -164,7 +164,7 @@ class YamlNode:
         """
         if not isinstance(self.node, yaml.MappingNode):
             raise self.error(f"{what} must be a mapping (key: value)")
-        found: dict[str, YamlNode] = {}
+        fields: dict[str, YamlNode] = {}
         for key_node, value_node in self.node.value:
             line = key_node.start_mark.line + 1
             key = YamlNode(self.path, key_node, line).value()
@@ -173,10 +173,10 @@ class YamlNode:
             if known is not None and key not in known:
                 hint = nearest(key, known) or f"; known keys: {', '.join(known)}"
                 raise self.error(f"{what} has no key {key!r}{hint}", line=line)
-            if key in found:
+            if key in fields:
                 raise self.error(f"the key {key!r} is given twice", line=line)
-            found[key] = YamlNode(self.path, value_node, line)
-        return found
+            fields[key] = YamlNode(self.path, value_node, line)
+        return fields
 
     def code_line(self, offset: int) -> int:
         """Return the line in the file of line `offset` (from 1) of this text value."""

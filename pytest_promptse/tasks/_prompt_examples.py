@@ -43,13 +43,13 @@ def _doctests(prompt: str) -> Iterator[Example]:
         examples = doctest.DocTestParser().get_examples(prompt)
     except ValueError:  # what looks like doctests is indented in an impossible way
         return
-    for found in examples:
-        call = found.source.strip()
+    for example in examples:
+        call = example.source.strip()
         with suppress(TaskError, ValueError, SyntaxError):
-            if found.exc_msg is not None:
-                yield Example(call=call, raises=found.exc_msg.partition(":")[0].strip())
-            elif found.want:
-                yield Example(call=call, expect=ast.literal_eval(found.want.strip()))
+            if example.exc_msg is not None:
+                yield Example(call=call, raises=example.exc_msg.partition(":")[0].strip())
+            elif example.want:
+                yield Example(call=call, expect=ast.literal_eval(example.want.strip()))
 
 
 def _statements(prompt: str, entry_point: str) -> Iterator[Example]:

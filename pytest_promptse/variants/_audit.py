@@ -40,10 +40,10 @@ def audit(root: Path, library: Library) -> Iterator[tuple[str, str | None]]:
     VariantError
         If there are no variants, or a file cannot be read as variants.
     """
-    found = folders(root)
-    if not found:
+    stored_folders = folders(root)
+    if not stored_folders:
         raise VariantError(f"{root}: no variants below it; make them with 'promptse variants make'")
-    for folder in found:
+    for folder in stored_folders:
         original = read_original(folder)
         task = Task(id=original.task_id, prompt=original.prompt, entry_point=original.entry_point)
         judge = Judge(task.prompt, library)
@@ -67,14 +67,14 @@ def frozen(
     variants = load_frozen(root, task)
     chosen: list[Variant] = []
     for distance in distances:
-        own = [variant for variant in variants if variant.distance == distance][:per_distance]
-        if len(own) < per_distance:
+        there = [variant for variant in variants if variant.distance == distance][:per_distance]
+        if len(there) < per_distance:
             raise VariantError(
-                f"task {task.id!r}: {folder_of(root, task.id)} holds {len(own)} variants at "
+                f"task {task.id!r}: {folder_of(root, task.id)} holds {len(there)} variants at "
                 f"distance {distance:g} and {per_distance} are needed; freeze more, or set "
-                f"promptse_variants to {len(own)}"
+                f"promptse_variants to {len(there)}"
             )
-        chosen += own
+        chosen += there
     return tuple(chosen)
 
 

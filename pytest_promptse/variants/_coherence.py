@@ -155,14 +155,14 @@ def openings(text: str) -> tuple[tuple[str, str], ...]:
     A contraction is two words: *I'm new* opens with *i* and *m*. For a sentence of one word, the
     second is empty. A text without blanks between its words has at most one opening.
     """
-    found = []
+    pairs = []
     for sentence in _SENTENCE_END.split(text):
         words = [
             part for word in _WORD.findall(sentence.lower())[:2] for part in _CONTRACTED.split(word)
         ]
         if words:
-            found.append((words[0], words[1] if len(words) > 1 else ""))
-    return tuple(found)
+            pairs.append((words[0], words[1] if len(words) > 1 else ""))
+    return tuple(pairs)
 
 
 def repeats_an_opening(texts: Sequence[str]) -> bool:
@@ -170,11 +170,11 @@ def repeats_an_opening(texts: Sequence[str]) -> bool:
 
     This is so if two sentences begin with the same two words, or three in a row with the same word.
     """
-    found = [opening for text in texts for opening in openings(text)]
-    pairs = [opening for opening in found if opening[1]]
+    starts = [opening for text in texts for opening in openings(text)]
+    pairs = [opening for opening in starts if opening[1]]
     if len(set(pairs)) < len(pairs):
         return True
-    firsts = [first for first, _ in found]
+    firsts = [first for first, _ in starts]
     return any(
         len(set(firsts[place : place + _IN_A_ROW])) == 1
         for place in range(len(firsts) - _IN_A_ROW + 1)

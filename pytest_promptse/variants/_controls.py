@@ -160,8 +160,8 @@ class WhitespaceControl(_EditControl):
 
 def _longer(text: str) -> float:
     """Return the ratio of all words to the words that can be mistyped."""
-    found = _WORD.findall(text)
-    can = sum(len(word) >= _SHORTEST and word.lower() not in _SPARED for word in found)
+    words = _WORD.findall(text)
+    can = sum(len(word) >= _SHORTEST and word.lower() not in _SPARED for word in words)
     return len(text.split()) / can if can else 1.0
 
 

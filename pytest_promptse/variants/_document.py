@@ -233,9 +233,9 @@ class Document:
         mention = _MENTION.match(self.text, start)
         if mention and (_MENTION_OF_ALL.match(line) or not is_code_line(line)):
             start = mention.end()
-        found = _GREETING_IN_LINE.match(self.text, start)
-        if found:
-            return found.end() - 1
+        greeting = _GREETING_IN_LINE.match(self.text, start)
+        if greeting:
+            return greeting.end() - 1
         unmarked = _GREETING_UNMARKED.match(self.text, start)
         if unmarked:
             return unmarked.end()
@@ -294,15 +294,15 @@ _OPENING = re.compile(r"([A-Za-z]*)(\"\"\"|''')")
 
 
 def _stub(prompt: str, tree: ast.Module, entry_point: str) -> Document:
-    found = _docstring(prompt, tree, entry_point)
+    docstring = _docstring(prompt, tree, entry_point)
     return Document(
         text=prompt,
-        spans=tuple(_stub_spans(prompt, found)),
+        spans=tuple(_stub_spans(prompt, docstring)),
         head=_above_code(prompt),
         body=_above_code(prompt),
         tail=None,
         comment="#",
-        docstring=found,
+        docstring=docstring,
     )
 
 
@@ -327,10 +327,10 @@ def _above_code(prompt: str) -> int:
 
     That is after blank lines, a shebang, an encoding line and the opening tag of PHP.
     """
-    found = re.match(
+    heading = re.match(
         r"(?:[ \t]*\r?\n)*(?:#!.*\n)?(?:#.*coding[:=].*\n)?(?:<\?php[ \t]*\r?\n)?", prompt
     )
-    return found.end() if found else 0
+    return heading.end() if heading else 0
 
 
 def _docstring(prompt: str, tree: ast.Module, entry_point: str) -> Docstring | None:
@@ -439,7 +439,7 @@ def split_sentences(text: str, start: int = 0, end: int | None = None) -> list[t
     end = len(text) if end is None else end
     part = text[start:end]
     protected = [match.span() for match in _PROTECTED.finditer(part)]
-    found: list[tuple[int, int]] = []
+    sentences: list[tuple[int, int]] = []
     begin = 0
     for match in _BOUNDARY.finditer(part):
         if any(low < match.start() < high for low, high in protected):
@@ -454,10 +454,10 @@ def split_sentences(text: str, start: int = 0, end: int | None = None) -> list[t
         ):
             continue
         stop = match.end() + len(following) - len(after)
-        found.append((start + begin, start + stop))
+        sentences.append((start + begin, start + stop))
         begin = stop
-    found.append((start + begin, end))
-    return found
+    sentences.append((start + begin, end))
+    return sentences
 
 
 def _head(prompt: str) -> int:

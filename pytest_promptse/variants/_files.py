@@ -115,9 +115,9 @@ def read_original(folder: Path) -> Original:
     """
     path = folder / ORIGINAL
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        fields = json.loads(path.read_text(encoding="utf-8"))
         return Original(
-            task_id=found["task_id"], entry_point=found["entry_point"], prompt=found["prompt"]
+            task_id=fields["task_id"], entry_point=fields["entry_point"], prompt=fields["prompt"]
         )
     except FileNotFoundError:
         raise VariantError(

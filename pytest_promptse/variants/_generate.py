@@ -133,9 +133,9 @@ def generate(
     snippets: dict[str, tuple[str, ...]] = {}
     taken: dict[float, set[str]] = defaultdict(set)
     for request in requests_for(task, selection, rewriter):
-        known = taken[request.distance]
-        draft = _first_valid(request, rewriter, judge, known, rejected, also=also)
-        known.add(_key(draft.text, rewriter))
+        keys = taken[request.distance]
+        draft = _first_valid(request, rewriter, judge, keys, rejected, also=also)
+        keys.add(_key(draft.text, rewriter))
         variant = variant_of(request, draft, rewriter)
         variants.append(variant)
         snippets[variant.id] = draft.snippets

@@ -100,15 +100,15 @@ def read_introductions(
     TaskError
         If an entry is invalid. The message names file and line.
     """
-    found = {}
+    introductions = {}
     for slug, place in entry.fields(name, tuple(personalities)).items():
         for operation, cell in place.fields(f"persona {slug!r}", OPERATIONS).items():
-            found[emotion, slug, operation] = tuple(
+            introductions[emotion, slug, operation] = tuple(
                 _introduction(item, kind, lint)
                 for kind, items in cell.fields(operation, KINDS).items()
                 for item in items.items(f"the list of {kind!r}")
             )
-    return found
+    return introductions
 
 
 def _introduction(item: YamlNode, kind: str, lint: Lint | None) -> Introduction:

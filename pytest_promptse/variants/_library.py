@@ -245,26 +245,26 @@ class Language:
     def joints(self) -> tuple[str, ...]:
         """The patterns that join the clauses of a persona."""
         feelings = [*self.feelings.values(), *self.controls.values()]
-        joints = [joint for each in feelings for joint in (*each.style.joints, each.joint)]
+        joints = [joint for feeling in feelings for joint in (*feeling.style.joints, feeling.joint)]
         return tuple(dict.fromkeys(joints))
 
     @cached_property
     def snippets(self) -> tuple[str, ...]:
         """Every snippet, with its alternatives unresolved, and the text of every introduction."""
-        found: list[str] = []
+        phrases: list[str] = []
         for feeling in (*self.feelings.values(), *self.controls.values()):
-            found += [*feeling.cues, *feeling.sentences, *feeling.scenes, *feeling.closings]
-            found += chain.from_iterable(feeling.topics)
+            phrases += [*feeling.cues, *feeling.sentences, *feeling.scenes, *feeling.closings]
+            phrases += chain.from_iterable(feeling.topics)
         for clauses in (*self.roles.values(), *self.collaboration.values()):
-            found += clauses
+            phrases += clauses
         requests = self.requests
         return (
-            *found,
+            *phrases,
             *requests.greetings,
             *requests.asks,
             *requests.intros,
             *requests.bullet_intros,
-            *(each.text for texts in self.introductions.values() for each in texts),
+            *(introduction.text for texts in self.introductions.values() for introduction in texts),
         )
 
 
@@ -366,10 +366,10 @@ class Library:
             If the library has no phrases in the language.
         """
         if code not in self.languages:
-            known = " and ".join(NAMES.get(name, name) for name in self.languages)
+            languages = " and ".join(NAMES.get(name, name) for name in self.languages)
             raise VariantError(
                 f"task {task!r}: the prompt is in {NAMES.get(code, code)}, and the template "
-                f"library has {known}; let a model write the variants "
+                f"library has {languages}; let a model write the variants "
                 f"(--promptse-rewriter llm:BACKEND:NAME), or add phrases in a folder {code}/"
             )
         return self.languages[code]
@@ -389,9 +389,9 @@ class Library:
 
         ``emotion`` and ``personality`` add up to 1.
         """
-        found = set(prompt.lower().replace(",", " ").replace(".", " ").split())
+        words = set(prompt.lower().replace(",", " ").replace(".", " ").split())
         presence = {
-            context.name: min(1.0, context.base + context.step * len(found & set(context.signals)))
+            context.name: min(1.0, context.base + context.step * len(words & set(context.signals)))
             for context in self.contexts.values()
         }
         tilt = sum(presence[name] * context.tilt for name, context in self.contexts.items())
@@ -408,11 +408,11 @@ NEAREST, FARTHEST = 0.05, 0.5
 """The smallest and the largest distance of variants."""
 
 
-def _pick(name: str, known: Mapping[str, _T], what: str) -> _T:
+def _pick(name: str, entries: Mapping[str, _T], what: str) -> _T:
     try:
-        return known[name]
+        return entries[name]
     except KeyError:
-        hint = nearest(name, known) or f"; there are {', '.join(known)}"
+        hint = nearest(name, entries) or f"; there are {', '.join(entries)}"
         raise VariantError(f"unknown {what} {name!r}{hint}") from None
 
 
@@ -539,12 +539,12 @@ def _check_names(folder: Path, emotions: Collection[str], *, own: bool) -> None:
         return
     for path in sorted(folder.rglob("*.y*ml")):
         inside = path.parent == folder
-        known: Collection[str] = _FILES if inside else _LANGUAGE_FILES
+        names: Collection[str] = _FILES if inside else _LANGUAGE_FILES
         parent = path.parent
         if parent.name == INTRODUCTIONS:
-            known, parent = [f"{name}.yaml" for name in emotions], parent.parent
-        if path.name not in known or not (inside or parent.name in NAMES):
-            hint = nearest(path.name, known) or f"; template files are {', '.join(known)}"
+            names, parent = [f"{name}.yaml" for name in emotions], parent.parent
+        if path.name not in names or not (inside or parent.name in NAMES):
+            hint = nearest(path.name, names) or f"; template files are {', '.join(names)}"
             raise VariantError(f"{path}:1: not a template file{hint}")
 
 
@@ -684,9 +684,9 @@ def _read_language(source: _LanguageFolder, draft: _Draft) -> None:
     # Introductions are written as a whole and have none of a user's sentences.
     composed = set[str]()
     for name, entry in _entries(folder / "emotions.yaml"):
-        known = draft.feelings.get(name)
-        draft.feelings[name] = feeling = _feeling(name, entry, lint, known)
-        if known is None or (feeling.sentences, feeling.scenes) != (known.sentences, known.scenes):
+        older = draft.feelings.get(name)
+        draft.feelings[name] = feeling = _feeling(name, entry, lint, older)
+        if older is None or (feeling.sentences, feeling.scenes) != (older.sentences, older.scenes):
             composed.add(name)
     for name, entry in _entries(folder / "controls.yaml"):
         draft.controls[name] = _feeling(name, entry, lint, draft.controls.get(name))
@@ -740,11 +740,11 @@ def _read_marks(entry: YamlNode, name: str, draft: _Draft, *, check: bool) -> No
             draft.marks[field_name] = read(fields[field_name])
     if "forbidden" in fields:
         draft.lint = Lint.of(fields["forbidden"])
-    for section, known in (("facts", draft.facts), ("prompts", draft.prompts)):
+    for section, patterns in (("facts", draft.facts), ("prompts", draft.prompts)):
         if section in fields:
             for fact, place in fields[section].fields(section).items():
-                before = [known[fact].pattern] if fact in known else []
-                known[fact] = _any_of(place, fact, before, check=check)
+                before = [patterns[fact].pattern] if fact in patterns else []
+                patterns[fact] = _any_of(place, fact, before, check=check)
     for section in _PAIRS:
         if section in fields:
             draft.pairs.setdefault(section, []).extend(_pairs(fields[section], section))
@@ -770,7 +770,7 @@ def _any_of(entry: YamlNode, fact: str, before: Sequence[str], *, check: bool) -
     """
     places = entry.items(f"the patterns of {fact!r}")
     new = [_pattern(place).pattern if check else place.text("a pattern") for place in places]
-    return re.compile("|".join(f"(?:{each})" for each in (*before, *new)), re.IGNORECASE)
+    return re.compile("|".join(f"(?:{pattern})" for pattern in (*before, *new)), re.IGNORECASE)
 
 
 def _pairs(entry: YamlNode, section: str) -> Iterator[tuple[YamlNode, str, str]]:
@@ -786,18 +786,18 @@ def _coherence(draft: _Draft, writers: Iterable[str]) -> Coherence:
 
     An unknown fact in a pair is an error with file and line.
     """
-    known = {*draft.facts, *draft.prompts, *writers, *FACTS_OF_PROMPTS, *KINDS, *INTRODUCTION_KINDS}
+    facts = {*draft.facts, *draft.prompts, *writers, *FACTS_OF_PROMPTS, *KINDS, *INTRODUCTION_KINDS}
 
     def mapped(section: str, *, both_ways: bool) -> dict[str, frozenset[str]]:
-        found: dict[str, set[str]] = {}
+        related: dict[str, set[str]] = {}
         for place, first, second in draft.pairs.get(section, ()):
             for name in (first, second):
-                if name not in known:
-                    raise place.error(f"{name!r} is no fact{nearest(name, known)}")
-            found.setdefault(first, set()).add(second)
+                if name not in facts:
+                    raise place.error(f"{name!r} is no fact{nearest(name, facts)}")
+            related.setdefault(first, set()).add(second)
             if both_ways:
-                found.setdefault(second, set()).add(first)
-        return {fact: frozenset(others) for fact, others in found.items()}
+                related.setdefault(second, set()).add(first)
+        return {fact: frozenset(others) for fact, others in related.items()}
 
     return Coherence(
         facts=draft.facts,
@@ -876,14 +876,14 @@ def _style(entry: YamlNode) -> dict[str, Any]:
 
 
 def _snippets(entry: YamlNode, kind: str, lint: Lint | None) -> tuple[str, ...]:
-    found = []
+    snippets = []
     for place in entry.items(f"the list of {kind}s"):
         text = place.text(f"a {kind}").strip()
         problem = lint.problem(text, kind) if lint else None
         if problem:
             raise place.error(f"{text!r}: {problem}")
-        found.append(text)
-    return tuple(found)
+        snippets.append(text)
+    return tuple(snippets)
 
 
 def _pattern(entry: YamlNode) -> re.Pattern[str]:
@@ -894,21 +894,21 @@ def _pattern(entry: YamlNode) -> re.Pattern[str]:
 
 
 def _acts(entry: YamlNode) -> tuple[Act, ...]:
-    found = []
+    acts = []
     for place in entry.items("acts"):
         fields = _needed(place, "an act", ("kind", "find"))
-        found.append(Act(kind=fields["kind"].text("kind"), find=_pattern(fields["find"])))
-    return tuple(found)
+        acts.append(Act(kind=fields["kind"].text("kind"), find=_pattern(fields["find"])))
+    return tuple(acts)
 
 
 def _forms(entry: YamlNode) -> tuple[Form, ...]:
-    found = []
+    forms = []
     for place in entry.items("forms"):
         fields = place.fields("a form", ("kind", "say", "of", "end", "light", "make", "first"))
         for name in ("kind", "say", "of"):
             if name not in fields:
                 raise place.error(f"a form lacks {name!r}")
-        found.append(
+        forms.append(
             Form(
                 kind=fields["kind"].text("kind"),
                 say=fields["say"].text("say"),
@@ -919,7 +919,7 @@ def _forms(entry: YamlNode) -> tuple[Form, ...]:
                 first=bool(fields["first"].value()) if "first" in fields else False,
             )
         )
-    return tuple(found)
+    return tuple(forms)
 
 
 _REQUEST_FIELDS = {

@@ -74,8 +74,8 @@ class Lint:
             if mark := _MARKUP.search(text):
                 return f"{mark[0]!r} is a digit, a quotation mark or code"
             for tag in self.tags:
-                if kind not in tag.allowed and (found := tag.find.search(text)):
-                    return f"{found[0]!r} could be read as part of the task ({tag.name})"
+                if kind not in tag.allowed and (phrase := tag.find.search(text)):
+                    return f"{phrase[0]!r} could be read as part of the task ({tag.name})"
         return None
 
 

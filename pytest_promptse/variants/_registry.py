@@ -102,6 +102,6 @@ def rewriter_named(
         return _OFFLINE[spec](library)
     if any(spec in language.controls for language in library.languages.values()):
         return RulesRewriter(library=library, control=spec)
-    known = [*REWRITERS, *also]
-    hint = nearest(spec, known) or f"; there are {', '.join(known)}, llm:BACKEND:NAME"
+    names = [*REWRITERS, *also]
+    hint = nearest(spec, names) or f"; there are {', '.join(names)}, llm:BACKEND:NAME"
     raise VariantError(f"unknown rewriter {spec!r}{hint}")

@@ -79,8 +79,8 @@ def described(library: Library) -> dict[str, dict[str, str]]:
 def _introductions(language: Language, emotion: str) -> Iterator[str]:
     for (name, slug, operation), texts in language.introductions.items():
         if name == emotion:
-            for each in texts:
-                yield f"introduction ({slug}, {operation}, {each.kind}): {each.text}"
+            for entry in texts:
+                yield f"introduction ({slug}, {operation}, {entry.kind}): {entry.text}"
 
 
 def _feeling(feeling: Feeling) -> list[str]:

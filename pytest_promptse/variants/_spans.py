@@ -144,10 +144,10 @@ def interface_names(prompt: str, entry_point: str) -> frozenset[str]:
 
 def _signatures(prompt: str) -> ast.Module:
     """Return the calls and signatures in the inline code of an instruction as definitions."""
-    found = []
+    definitions = []
     for code in _INLINE.findall(prompt):
         try:
-            found.extend(ast.parse(f"def {code.removeprefix('def ').rstrip(':')}: pass").body)
+            definitions.extend(ast.parse(f"def {code.removeprefix('def ').rstrip(':')}: pass").body)
         except SyntaxError:
             continue  # inline code that is not a signature
-    return ast.Module(body=found, type_ignores=[])
+    return ast.Module(body=definitions, type_ignores=[])

@@ -84,7 +84,7 @@ class View:
         TaskError
             If the code in `text` differs from the original's.
         """
-        shown = _PLACEHOLDER.sub(lambda found: self._hidden(int(found[1])), text)
+        shown = _PLACEHOLDER.sub(lambda match: self._hidden(int(match[1])), text)
         return self.template.with_body(self.before + shown + self.after)
 
     def _hidden(self, number: int) -> str:
@@ -145,7 +145,7 @@ def _hide(text: str) -> tuple[str, tuple[str, ...]]:
         mixed = _PLACEHOLDER.search(line) and _PLACEHOLDER.sub("", line).strip()
         bare = "{{" in line and len(words(_EXPRESSION.sub("", line))) < _SENTENCE
         if mixed or bare:
-            whole = _PLACEHOLDER.sub(lambda found: hidden[int(found[1])], line)
+            whole = _PLACEHOLDER.sub(lambda match: hidden[int(match[1])], line)
             hidden.append(whole)
             lines[number] = f"{{jinja:{len(hidden) - 1}}}"
     return "\n".join(lines), tuple(hidden)

@@ -155,20 +155,22 @@ def read_lexicon(path: Path) -> Lexicon:
         If the file cannot be read or a line is not of this form.
     """
     text = _read(path)
-    found: dict[str, float] = {}
+    valence: dict[str, float] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
             continue
         word, _, value = line.partition("\t")
         try:
-            found[word.strip()] = float(value)
+            valence[word.strip()] = float(value)
         except ValueError:
             raise SettingsError(
                 f"{path}, line {number}: needs a word, a tab and a number from -1 to 1"
             ) from None
-        if not -1 <= found[word.strip()] <= 1:
+        if not -1 <= valence[word.strip()] <= 1:
             raise SettingsError(f"{path}, line {number}: {value.strip()} is not in [-1, 1]")
-    return Lexicon(name=path.name, sha256=hashlib.sha256(text.encode()).hexdigest(), valence=found)
+    return Lexicon(
+        name=path.name, sha256=hashlib.sha256(text.encode()).hexdigest(), valence=valence
+    )
 
 
 def _tool(package: str, *modules: str) -> tuple[Any, ...]:
@@ -230,10 +232,10 @@ def _english_tagger() -> tuple[_Tagger, list[str]]:
         if not re.fullmatch(r"[a-z]{2,}", word):
             return None
         best = hanover.analyze(word)[1]
-        known = lemminflect.getAllLemmas(word)
-        if best in _ENGLISH_NOUNS and "NOUN" in known:
+        lemmas = lemminflect.getAllLemmas(word)
+        if best in _ENGLISH_NOUNS and "NOUN" in lemmas:
             return "noun"
-        return "verb" if best in _ENGLISH_VERBS and "VERB" in known else None
+        return "verb" if best in _ENGLISH_VERBS and "VERB" in lemmas else None
 
     return tag, [_version("HanTa"), _version("lemminflect")]
 

@@ -143,21 +143,21 @@ def _score(chosen: argparse.Namespace) -> int:
     if chosen.words_per_prompt is not None and chosen.words_per_prompt < 1:
         raise SettingsError("csi score: --words-per-prompt is not positive")
     listed = load_words(chosen.words) if chosen.words else None
-    found: list[tuple[Administration, CsiScores, dict[str, tuple[str, ...]]]] = []
+    scored: list[tuple[Administration, CsiScores, dict[str, tuple[str, ...]]]] = []
     for path in chosen.files:
-        for each in read_administrations(
+        for data in read_administrations(
             path, words_per_prompt=chosen.words_per_prompt, words=listed
         ):
-            top = top_words(each.codes, each.words, chosen.top) if chosen.top else {}
-            found.append((each, score(each.codes, each.batches), top))
+            top = top_words(data.codes, data.words, chosen.top) if chosen.top else {}
+            scored.append((data, score(data.codes, data.batches), top))
     write_scores(
-        [_json_row(each, scores, top) for each, scores, top in found],
+        [_json_row(data, scores, top) for data, scores, top in scored],
         [
             (
-                f"{each.model}, {each.language}: {scores.n_words} words x {scores.n_runs} runs",
-                _blocks(each, scores, top),
+                f"{data.model}, {data.language}: {scores.n_words} words x {scores.n_runs} runs",
+                _blocks(data, scores, top),
             )
-            for each, scores, top in found
+            for data, scores, top in scored
         ],
         as_json=chosen.json,
     )
@@ -165,7 +165,7 @@ def _score(chosen: argparse.Namespace) -> int:
 
 
 def _blocks(
-    each: Administration, scores: CsiScores, top: dict[str, tuple[str, ...]]
+    data: Administration, scores: CsiScores, top: dict[str, tuple[str, ...]]
 ) -> list[Block]:
     table = table_of(
         "scores",
@@ -179,12 +179,12 @@ def _blocks(
         ),
     )
     lines = []
-    if each.reread is not None:
-        same = float((each.reread == each.codes).mean())
+    if data.reread is not None:
+        same = float((data.reread == data.codes).mean())
         lines.append(f"the raw responses, read by number and word, give {same:.2%} same labels")
-    lines += [f"{kind}: {count}" for kind, count in sorted(each.problems.items())]
-    if each.validity is not None:
-        stories = each.validity
+    lines += [f"{kind}: {count}" for kind, count in sorted(data.problems.items())]
+    if data.validity is not None:
+        stories = data.validity
         lines.append(
             f"stories: r = {short(stories.per_story)} per story, {short(stories.per_group)} per "
             f"group ({stories.n_stories} stories, {stories.n_unrated} unrated)"
@@ -199,12 +199,12 @@ def _digits(value: float | None) -> str:
 
 
 def _json_row(
-    each: Administration, scores: CsiScores, top: dict[str, tuple[str, ...]]
+    data: Administration, scores: CsiScores, top: dict[str, tuple[str, ...]]
 ) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "source": each.source,
-        "model": each.model,
-        "language": each.language,
+        "source": data.source,
+        "model": data.model,
+        "language": data.language,
         "n_words": scores.n_words,
         "n_runs": scores.n_runs,
     }
@@ -212,11 +212,11 @@ def _json_row(
         estimate: CsiEstimate = getattr(scores, name)
         row[name] = estimate.value
         row[f"{name}_ci95"] = estimate.ci95
-    row["problems"] = dict(each.problems)
-    if each.reread is not None:
-        row["reread_agreement"] = float((each.reread == each.codes).mean())
-    if each.validity is not None:
-        row["stories"] = msgspec.to_builtins(each.validity)
+    row["problems"] = dict(data.problems)
+    if data.reread is not None:
+        row["reread_agreement"] = float((data.reread == data.codes).mean())
+    if data.validity is not None:
+        row["stories"] = msgspec.to_builtins(data.validity)
         del row["stories"]["group_means"]
     if top:
         row["top"] = top

@@ -79,7 +79,7 @@ def read_labels(
     problems: Counter[str] = Counter()
     text = clean(response)
     index = ItemIndex(words)
-    found: dict[int, list[Label]] = {}
+    labels_at: dict[int, list[Label]] = {}
     entries = split_entries(text, words)
     if truncated and not any(
         holds_word(e.body, a) for e in entries[-1:] for a in (positive, negative)
@@ -93,10 +93,10 @@ def read_labels(
         if entry.merged:
             problems["merged"] += 1
         label = _label(entry.body, words[position], positive, negative, problems)
-        found.setdefault(position, []).append(label)
+        labels_at.setdefault(position, []).append(label)
     labels: list[Label | None] = []
     for position in range(len(words)):
-        given = found.get(position, [])
+        given = labels_at.get(position, [])
         if len(set(given)) > 1:
             problems["contradictory"] += 1
             labels.append(None)
@@ -105,7 +105,7 @@ def read_labels(
             labels.append(given[0])
         else:
             labels.append(None)
-    if not found:
+    if not labels_at:
         problems.clear()
         problems["empty" if not text.strip() else "refusal" if is_refusal(text) else "prose"] = 1
     problems["missing"] = sum(label is None for label in labels)
@@ -165,8 +165,8 @@ def _subject(body: str, anchors: tuple[str, str]) -> str:
         anchor = anchors[places.index(last)]
         subject = body[len(anchor) :]
     for separator in (" - ", " \u2013 ", " \u2014 ", ": ", ":", "\u2192", "->", "=", "("):
-        head, found, _ = subject.partition(separator)
-        if found and normal_form(head):
+        head, divider, _ = subject.partition(separator)
+        if divider and normal_form(head):
             return head
     return subject
 

@@ -196,8 +196,8 @@ def _code(label: str, path: Path, line: int) -> int:
     if not name:
         return MISSING
     if name not in _PUBLISHED_LABELS:
-        known = ", ".join(_PUBLISHED_LABELS)
-        raise SettingsError(f"{path}, row {line}: label {label!r} is none of {known}")
+        published = ", ".join(_PUBLISHED_LABELS)
+        raise SettingsError(f"{path}, row {line}: label {label!r} is none of {published}")
     return CODES[_PUBLISHED_LABELS[name]]
 
 
@@ -224,10 +224,10 @@ def _reread(
         if len(listed) != len(texts):
             return None, {}
         for batch, text in zip(listed, texts, strict=True):
-            found = read_labels(text, batch, positive=anchors.positive, negative=anchors.negative)
-            for kind, count in found.problems.items():
+            labels = read_labels(text, batch, positive=anchors.positive, negative=anchors.negative)
+            for kind, count in labels.problems.items():
                 problems[kind] = problems.get(kind, 0) + count
-            for word, code in zip(batch, encode(found.labels), strict=True):
+            for word, code in zip(batch, encode(labels.labels), strict=True):
                 if word in places:
                     codes[run, places[word]] = code
     return codes, problems
@@ -303,12 +303,12 @@ def _from_rows(path: Path, model: str, language: str, rows: list[dict[str, Any]]
         run = numbers[row["run"]]
         anchors = anchors_for(row.get("anchors", "comedy/tragedy"), own_language)
         listed = [str(word) for word in row["words"]]
-        found = read_labels(
+        labels = read_labels(
             row["response"], listed, positive=anchors.positive, negative=anchors.negative
         )
-        for kind, count in found.problems.items():
+        for kind, count in labels.problems.items():
             problems[kind] = problems.get(kind, 0) + count
-        for word, code in zip(listed, encode(found.labels), strict=True):
+        for word, code in zip(listed, encode(labels.labels), strict=True):
             codes[run, places[word]] = code
             batches[run, places[word]] = seen.get(run, 0)
         seen[run] = seen.get(run, 0) + 1

@@ -156,11 +156,11 @@ def read_rating(response: str) -> int | None:
     for text in (response, clean(response)):
         for match in re.finditer(r"\{[^{}]*\}", text):
             try:
-                found = json.loads(match.group())
+                rating = json.loads(match.group())
             except ValueError:
                 continue
             for key in _TRAGEDY_KEYS:
-                value = found.get(key)
+                value = rating.get(key)
                 if isinstance(value, int) and not isinstance(value, bool):
                     return value if _LOWEST <= value <= _HIGHEST else None
     return None

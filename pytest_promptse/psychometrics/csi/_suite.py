@@ -225,9 +225,9 @@ class CsiSuite(Measurement):
             run = self._comparator_probes.index(probe)
             ratings = self._ratings(run, completion)
             return f"{len(ratings.ratings)}/{len(self._big_five.items)} rated"
-        found = self._labels(self._by_key[probe.job.key], completion)
-        labelled = sum(label is not None for label in found.labels)
-        return f"{labelled}/{len(found.labels)} labelled"
+        labels = self._labels(self._by_key[probe.job.key], completion)
+        labelled = sum(label is not None for label in labels.labels)
+        return f"{labelled}/{len(labels.labels)} labelled"
 
     def _labels(self, batch: WordBatch, completion: Completion) -> BatchLabels:
         return read_labels(
@@ -251,9 +251,9 @@ class CsiSuite(Measurement):
             completion = answers.get(probe.job.key)
             if completion is None:
                 continue
-            found = self._labels(batch, completion)
-            codes[batch.run, places] = encode(found.labels)
-            log.add(probe, completion, found.problems, badness=found.problems.get("missing", 0))
+            labels = self._labels(batch, completion)
+            codes[batch.run, places] = encode(labels.labels)
+            log.add(probe, completion, labels.problems, badness=labels.problems.get("missing", 0))
         return codes, batches, log
 
     def result(self, answers: Mapping[str, Completion]) -> InstrumentRecord:
@@ -264,7 +264,7 @@ class CsiSuite(Measurement):
         figures = tuple(_figures(scores, comparator, stories))
         settings, anchors = self.settings, f"{self.anchors.positive}/{self.anchors.negative}"
         sha256 = hashlib.sha256("\n".join(self.word_list.words).encode()).hexdigest()
-        shares = ", ".join(f"{each.name} {short(each.value)}" for each in figures[:3])
+        shares = ", ".join(f"{figure.name} {short(figure.value)}" for figure in figures[:3])
         return self.record(
             log,
             heading=f"{settings.language}, {anchors}: {len(self.words)} words x {settings.runs} "

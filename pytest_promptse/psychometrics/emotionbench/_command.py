@@ -79,10 +79,10 @@ def _import(chosen: argparse.Namespace) -> int:
 
 
 def _score(chosen: argparse.Namespace) -> int:
-    found = [_read(path, chosen.method) for path in chosen.files]
+    results = [_read(path, chosen.method) for path in chosen.files]
     write_scores(
-        [{**about, **msgspec.to_builtins(scale)} for about, scale in found],
-        [_text(scored) for scored in found],
+        [{**about, **msgspec.to_builtins(scale)} for about, scale in results],
+        [_text(scored) for scored in results],
         as_json=chosen.json,
     )
     return 0
@@ -109,7 +109,7 @@ def _read(path: Path, method: Method) -> _Scored:
 
     responses = read_responses(path)
     about = _about(path, responses.model, method, responses.malformed)
-    factors = {each.factor for evoked in responses.evoked.values() for each in evoked}
+    factors = {situation.factor for evoked in responses.evoked.values() for situation in evoked}
     return about, ScaleResult.of(
         responses.scale,
         default=responses.default,

@@ -253,7 +253,9 @@ def score_crowd(
     pairs = {name: tuple(zip(before[name], after[name], strict=True)) for name in before}
     return _rows(
         pairs,
-        lambda name, part: compare_paired(name, [one for one, _ in part], [two for _, two in part]),
+        lambda name, part: compare_paired(
+            name, [first for first, _ in part], [two for _, two in part]
+        ),
     )
 
 
@@ -273,11 +275,13 @@ def score_contrasts(
         ``paper`` treats every run as one observation, as `compare` does. ``cluster`` treats the
         difference of each pair as one observation, by the paired t-test.
     """
-    originals = {(each.factor, each.situation): each for each in situations if each.totals}
+    originals = {
+        (evoked.factor, evoked.situation): evoked for evoked in situations if evoked.totals
+    }
     pairs = [
-        (originals[each.factor, each.situation], each)
-        for each in counterparts
-        if each.totals and (each.factor, each.situation) in originals
+        (originals[evoked.factor, evoked.situation], evoked)
+        for evoked in counterparts
+        if evoked.totals and (evoked.factor, evoked.situation) in originals
     ]
     by_factor: dict[str, list[tuple[Evoked, Evoked]]] = {}
     for pair in pairs:
@@ -289,17 +293,17 @@ def _contrast(name: str, pairs: Sequence[tuple[Evoked, Evoked]], method: Method)
     if method == "paper":
         runs = [total for original, _ in pairs for total in original.totals]
         return compare(name, runs, [counterpart for _, counterpart in pairs], method=method)
-    means = [tuple(float(np.mean(each.totals)) for each in pair) for pair in pairs]
+    means = [tuple(float(np.mean(evoked.totals)) for evoked in pair) for pair in pairs]
     change = compare_paired(name, [pair[0] for pair in means], [pair[1] for pair in means])
     n_runs = sum(len(counterpart.totals) for _, counterpart in pairs)
     return replace(change, n_situations=len(pairs), n_runs=n_runs)
 
 
 def _by_factor(evoked: Sequence[Evoked]) -> dict[str, list[Evoked]]:
-    found: dict[str, list[Evoked]] = {}
+    by_factor: dict[str, list[Evoked]] = {}
     for situation in evoked:
-        found.setdefault(situation.factor, []).append(situation)
-    return found
+        by_factor.setdefault(situation.factor, []).append(situation)
+    return by_factor
 
 
 def _rows(
@@ -316,9 +320,11 @@ def _rows(
         factors = [name for name in _in_order(by_factor) if name.rpartition("-")[0] == emotion]
         rows += [row(name, by_factor[name]) for name in factors]
         if factors:
-            rows.append(row(emotion, [each for name in factors for each in by_factor[name]]))
+            rows.append(
+                row(emotion, [observed for name in factors for observed in by_factor[name]])
+            )
     if by_factor:
-        rows.append(row(OVERALL, [each for part in by_factor.values() for each in part]))
+        rows.append(row(OVERALL, [observed for part in by_factor.values() for observed in part]))
     return tuple(rows)
 
 

@@ -161,12 +161,12 @@ class EmotionBenchSuite(Measurement):
     @cached_property
     def _planned(self) -> tuple[tuple[Probe, _Measure], ...]:
         settings = self.settings
-        found: list[tuple[Probe, _Measure]] = []
+        planned: list[tuple[Probe, _Measure]] = []
         for name in self.scales:
             group = "default" if settings.scale != _SPECIFIC else f"default-{name}"
             for run in range(settings.default_runs):
                 measure = _Measure(scale=name, order=self._order(name, "default", run))
-                found.append(self._measure(group, f"run{run + 1}", measure, text=None))
+                planned.append(self._measure(group, f"run{run + 1}", measure, text=None))
         for situation in self.situations.situations:
             name = self._scale_of(situation.factor)
             texts = [("", situation.text)]
@@ -182,9 +182,9 @@ class EmotionBenchSuite(Measurement):
                         situation=situation.number,
                         is_counterpart=bool(prefix),
                     )
-                    own = f"{prefix}{situation.number + 1}-run{run + 1}"
-                    found.append(self._measure(situation.factor, own, measure, text=text))
-        return tuple(found)
+                    title = f"{prefix}{situation.number + 1}-run{run + 1}"
+                    planned.append(self._measure(situation.factor, title, measure, text=text))
+        return tuple(planned)
 
     def _order(self, scale: str, place: str, run: int) -> tuple[int, ...]:
         return item_order(
@@ -213,21 +213,21 @@ class EmotionBenchSuite(Measurement):
     def gates(self) -> Sequence[FigureGate]:
         """The gates that have a bound: of affect in each scope, and of all responses."""
         settings = self.settings
-        found: list[FigureGate] = []
+        bounded: list[FigureGate] = []
         for name, low, high in (
             ("positive-affect", settings.min_delta_positive, settings.max_delta_positive),
             ("negative-affect", settings.min_delta_negative, settings.max_delta_negative),
         ):
             if (low, high) != (None, None):
-                found += [
+                bounded += [
                     FigureGate(name=name, scope=scope, low=low, high=high)
                     for scope in self._scopes()
                 ]
         of_responses = {gate.name: gate for gate in super().gates}
-        return (*found, *(of_responses[n] for n in ("refusals", "coverage") if n in of_responses))
+        return (*bounded, *(of_responses[n] for n in ("refusals", "coverage") if n in of_responses))
 
     def _scopes(self) -> list[str | None]:
-        factors = list(dict.fromkeys(each.factor for each in self.situations.situations))
+        factors = list(dict.fromkeys(situation.factor for situation in self.situations.situations))
         match self.settings.level:
             case "overall":
                 return [None]
@@ -314,12 +314,12 @@ class EmotionBenchSuite(Measurement):
         changes: dict[str, tuple[AffectChange, ...]] = {}
         counterparts: dict[str, tuple[AffectChange, ...]] = {}
         contrasts: dict[str, tuple[AffectChange, ...]] = {}
-        own = {measure: runs for measure, runs in totals.items() if measure.scale == name}
+        of_scale = {measure: runs for measure, runs in totals.items() if measure.scale == name}
         for category in self.scales[name].categories:
             default[category] = []
             negative: list[Evoked] = []
             positive: list[Evoked] = []
-            for measure, runs in own.items():
+            for measure, runs in of_scale.items():
                 values = tuple(run[category] for run in runs)
                 if measure.factor is None:
                     default[category] += values
@@ -338,7 +338,9 @@ class EmotionBenchSuite(Measurement):
             changes=changes,
             counterparts=counterparts,
             contrasts=contrasts,
-            norms=rows_with_norms(name, {each.factor for each in self.situations.situations}),
+            norms=rows_with_norms(
+                name, {situation.factor for situation in self.situations.situations}
+            ),
         )
 
     def decide(self, gate: FigureGate, result: InstrumentRecord) -> Gate:
@@ -473,14 +475,14 @@ def _scales(
             f"scale {settings.scale!r} needs 'scales', a file that 'promptse emotionbench import' "
             "writes from your clone"
         )
-    known = read_scales(folder / settings.scales)
+    scales = read_scales(folder / settings.scales)
     if settings.scale == _SPECIFIC:
-        emotions = {each.factor.rpartition("-")[0] for each in situations.situations}
+        emotions = {situation.factor.rpartition("-")[0] for situation in situations.situations}
         wanted = [EMOTION_SCALES[emotion] for emotion in EMOTIONS if emotion in emotions]
     else:
         wanted = [settings.scale]
     for name in wanted:
-        if name not in known:
-            raise SettingsError(f"{settings.scales} has no scale {name!r}{nearest(name, known)}")
+        if name not in scales:
+            raise SettingsError(f"{settings.scales} has no scale {name!r}{nearest(name, scales)}")
     is_paper = settings.method == "paper"
-    return {name: known[name].plain() if is_paper else known[name] for name in wanted}
+    return {name: scales[name].plain() if is_paper else scales[name] for name in wanted}

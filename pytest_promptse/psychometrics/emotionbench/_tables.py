@@ -173,7 +173,7 @@ def scale_blocks(scale: ScaleResult, *, plots: bool = True) -> Iterator[Block]:
     """Yield the tables of a scale with changes by emotion and by factor, and plots."""
     if plots:
         yield from _plots(scale)
-    summaries = ", ".join(f"{name} {_written(each)}" for name, each in scale.default.items())
+    summaries = ", ".join(f"{name} {_written(summary)}" for name, summary in scale.default.items())
     yield Prose(text=f"{scale.scale} default measure: {summaries}")
     for name, title, changes in (
         ("changes", f"{scale.scale}: change from the default measure", scale.changes),

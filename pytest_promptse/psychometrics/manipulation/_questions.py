@@ -195,7 +195,7 @@ def recognition(
     from scipy import stats  # noqa: PLC0415 - scipy takes its time
 
     chance = 1 / len(labels)
-    found: list[Recognition] = []
+    recognitions: list[Recognition] = []
     for label in labels:
         answers = [answer for true, answer in chosen if true == label]
         others = [answer for answer in answers if answer != label]
@@ -218,10 +218,12 @@ def recognition(
                 ci95=(float(interval.low), float(interval.high)),
                 p_value=float(test.pvalue),
             )
-        found.append(base)
-    tested = [each for each in found if each.p_value is not None]
+        recognitions.append(base)
+    tested = [outcome for outcome in recognitions if outcome.p_value is not None]
     if not tested:
-        return tuple(found)
-    adjusted = stats.false_discovery_control([each.p_value for each in tested], method="bh")
-    by_label = {each.label: float(p) for each, p in zip(tested, adjusted, strict=True)}
-    return tuple(replace(each, p_adjusted=by_label.get(each.label)) for each in found)
+        return tuple(recognitions)
+    adjusted = stats.false_discovery_control([outcome.p_value for outcome in tested], method="bh")
+    by_label = {outcome.label: float(p) for outcome, p in zip(tested, adjusted, strict=True)}
+    return tuple(
+        replace(outcome, p_adjusted=by_label.get(outcome.label)) for outcome in recognitions
+    )

@@ -140,11 +140,11 @@ class ManipulationSuite(Measurement):
 
     @cached_property
     def _labels(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*(each.label for each in self.messages), NEUTRAL)))
+        return tuple(dict.fromkeys((*(message.label for message in self.messages), NEUTRAL)))
 
     @cached_property
     def _planned(self) -> tuple[tuple[Probe, _Question], ...]:
-        found: list[tuple[Probe, _Question]] = []
+        planned: list[tuple[Probe, _Question]] = []
         for message in self.messages:
             for perspective in PERSPECTIVES:
                 # All messages have the same order of items, so that only the message differs.
@@ -157,12 +157,12 @@ class ManipulationSuite(Measurement):
                 )
                 text = affect_prompt(message.text, perspective, order)
                 question = _Question(message=message, perspective=perspective, order=order)
-                found.append((self.probe(perspective, message.name, text), question))
+                planned.append((self.probe(perspective, message.name, text), question))
             question = _Question(message=message, perspective=None, order=())
             text = label_prompt(message.text, self._labels)
             probe = self.probe(_LABEL, message.name, text, max_tokens=_LABEL_TOKENS)
-            found.append((probe, question))
-        return tuple(found)
+            planned.append((probe, question))
+        return tuple(planned)
 
     @cached_property
     def probes(self) -> Sequence[Probe]:
@@ -196,14 +196,14 @@ class ManipulationSuite(Measurement):
             completion = answers.get(probe.job.key)
             if completion is None:
                 continue
-            found: dict[str, int] = {}
+            problems: dict[str, int] = {}
             if question.perspective is None:
                 label, problem = read_label(completion.text, self._labels)
                 if label is not None:
                     chosen.append((question.message, label))
                     n_scored += 1
                 elif problem is not None:
-                    found = {problem: 1}
+                    problems = {problem: 1}
             else:
                 scale = affect_scale(question.perspective)
                 ratings = read_ratings(
@@ -212,19 +212,19 @@ class ManipulationSuite(Measurement):
                     question.order,
                     truncated=completion.finish_reason == "length",
                 )
-                found = dict(ratings.problems)
+                problems = dict(ratings.problems)
                 if ratings.complete:
                     n_scored += 1
                     place = (question.message, question.perspective)
                     totals[place] = scale.totals(ratings.ratings)
-            log.add(probe, completion, found, badness=sum(found.values()))
+            log.add(probe, completion, problems, badness=sum(problems.values()))
         baseline = {of: self._baseline(totals, of) for of in PERSPECTIVES}
         shifts = self._shifts(totals)
         pairs = [(message.label, label) for message, label in chosen]
         labels = recognition(pairs, self._labels)
         levels = _levels(chosen)
-        n_recognised = sum(each.is_recognised for each in labels)
-        n_prompts = len({each.prompt for each in self.messages})
+        n_recognised = sum(recognised.is_recognised for recognised in labels)
+        n_prompts = len({sent.prompt for sent in self.messages})
         return self.record(
             log,
             heading=f"{n_prompts} prompts, {n_scored} of {log.n} responses readable",
@@ -242,7 +242,7 @@ class ManipulationSuite(Measurement):
             conditions={
                 "prompts": f"{n_prompts}",
                 "emotions": ", ".join(self._labels),
-                "distances": ", ".join(f"{each:g}" for each in self.settings.distances),
+                "distances": ", ".join(f"{distance:g}" for distance in self.settings.distances),
             },
         )
 
@@ -254,8 +254,8 @@ class ManipulationSuite(Measurement):
         return {
             category: summarise(
                 [
-                    own[category]
-                    for (message, seen_from), own in totals.items()
+                    affect[category]
+                    for (message, seen_from), affect in totals.items()
                     if seen_from == perspective and message.distance == 0
                 ]
             )
@@ -266,19 +266,19 @@ class ManipulationSuite(Measurement):
         self, totals: Mapping[tuple[_Message, Perspective], Mapping[str, float]]
     ) -> list[AffectShift]:
         originals = {
-            (message.prompt, perspective): own
-            for (message, perspective), own in totals.items()
+            (message.prompt, perspective): affect
+            for (message, perspective), affect in totals.items()
             if message.distance == 0
         }
         cells = dict.fromkeys(
-            (each.label, each.distance) for each in self.messages if each.distance > 0
+            (variant.label, variant.distance) for variant in self.messages if variant.distance > 0
         )
-        found: list[AffectShift] = []
+        affect_shifts: list[AffectShift] = []
         for label, distance in cells:
             for perspective in PERSPECTIVES:
                 pairs = [
-                    (originals[message.prompt, perspective], own)
-                    for (message, seen_from), own in totals.items()
+                    (originals[message.prompt, perspective], affect_after)
+                    for (message, seen_from), affect_after in totals.items()
                     if (message.label, message.distance, seen_from)
                     == (label, distance, perspective)
                     and (message.prompt, perspective) in originals
@@ -290,7 +290,7 @@ class ManipulationSuite(Measurement):
                     )
                     for category in (POSITIVE, NEGATIVE)
                 )
-                found.append(
+                affect_shifts.append(
                     AffectShift(
                         emotion=label,
                         distance=distance,
@@ -299,7 +299,7 @@ class ManipulationSuite(Measurement):
                         negative=negative,
                     )
                 )
-        return found
+        return affect_shifts
 
 
 def _levels(chosen: Sequence[tuple[_Message, str]]) -> dict[str, dict[str, tuple[int, int]]]:
@@ -316,22 +316,22 @@ def _levels(chosen: Sequence[tuple[_Message, str]]) -> dict[str, dict[str, tuple
 def _figures(
     labels: Sequence[Recognition], shifts: Sequence[AffectShift], coverage: float | None
 ) -> Iterator[FigureRecord]:
-    emotions = [each for each in labels if each.label != NEUTRAL]
+    emotions = [label for label in labels if label.label != NEUTRAL]
     yield FigureRecord(
         name="recognised",
         label="labels recognised above chance",
         value=(
-            sum(each.is_recognised for each in emotions) / len(emotions)
-            if any(each.n for each in emotions)
+            sum(label.is_recognised for label in emotions) / len(emotions)
+            if any(label.n for label in emotions)
             else None
         ),
     )
     yield FigureRecord(name="coverage", label="responses readable in full", value=coverage)
     sizes = [
         abs(shift.delta)
-        for each in shifts
-        if each.perspective == "own" and each.emotion != NEUTRAL
-        for shift in (each.positive, each.negative)
+        for affect_shift in shifts
+        if affect_shift.perspective == "own" and affect_shift.emotion != NEUTRAL
+        for shift in (affect_shift.positive, affect_shift.negative)
         if shift.delta is not None
     ]
     yield FigureRecord(
@@ -349,19 +349,19 @@ def _shift_blocks(
 ) -> Iterator[Block]:
     for perspective in PERSPECTIVES:
         what = "its own affect" if perspective == "own" else "the writer's affect"
-        rows = [each for each in shifts if each.perspective == perspective]
-        if not any(each.positive.n for each in rows):
+        rows = [shift for shift in shifts if shift.perspective == perspective]
+        if not any(shift.positive.n for shift in rows):
             continue
         yield table_of(
             f"shift-{perspective}",
             f"Shift of {what} from the neutral message",
             rows,
-            col("emotion", "emotion", lambda each: each.emotion, "text"),
-            col("level", "distance", lambda each: f"{each.distance:g}", "text"),
+            col("emotion", "emotion", lambda r: r.emotion, "text"),
+            col("level", "distance", lambda r: f"{r.distance:g}", "text"),
             col("positive", "positive", lambda r: r.positive.delta, "points"),
-            col("95 %", "positive_ci95", lambda each: each.positive.ci95, "signed interval"),
+            col("95 %", "positive_ci95", lambda r: r.positive.ci95, "signed interval"),
             col("negative", "negative", lambda r: r.negative.delta, "points"),
-            col("95 %", "negative_ci95", lambda each: each.negative.ci95, "signed interval"),
+            col("95 %", "negative_ci95", lambda r: r.negative.ci95, "signed interval"),
         )
         means = (
             f"{category} {summary.mean:.1f}"
@@ -374,25 +374,25 @@ def _shift_blocks(
 def _recognition_table(
     labels: Sequence[Recognition], levels: Mapping[str, Mapping[str, tuple[int, int]]]
 ) -> Table:
-    def by_level(each: Recognition) -> str:
-        counts = levels.get(each.label, {}).items()
+    def by_level(row: Recognition) -> str:
+        counts = levels.get(row.label, {}).items()
         return ", ".join(f"{level}: {hits}/{n}" for level, (hits, n) in counts)
 
-    def word(each: Recognition) -> str | None:
-        return None if each.n == 0 else "yes" if each.is_recognised else "no"
+    def word(row: Recognition) -> str | None:
+        return None if row.n == 0 else "yes" if row.is_recognised else "no"
 
     return table_of(
         "recognition",
         "Labels that the model recognises",
         labels,
-        col("label", "label", lambda each: each.label, "text"),
-        col("chosen", "chosen", lambda each: f"{each.hits} of {each.n}", "text"),
+        col("label", "label", lambda r: r.label, "text"),
+        col("chosen", "chosen", lambda r: f"{r.hits} of {r.n}", "text"),
         col("by level", "by_level", by_level, "text", brief=False),
-        col("share", "share", lambda each: each.share),
-        col("95 %", "ci95", lambda each: each.ci95, "interval", brief=False),
-        col("p", "p_adjusted", lambda each: each.p_adjusted, "p"),
+        col("share", "share", lambda r: r.share),
+        col("95 %", "ci95", lambda r: r.ci95, "interval", brief=False),
+        col("p", "p_adjusted", lambda r: r.p_adjusted, "p"),
         col("above chance", "recognised", word, "text"),
-        col("most often taken for", "mistaken_for", lambda each: each.mistaken_for, "text"),
+        col("most often taken for", "mistaken_for", lambda r: r.mistaken_for, "text"),
     )
 
 
@@ -430,8 +430,10 @@ def plan_manipulation(
                     ),
                 )
                 messages += [
-                    _Message(prompt=number, label=emotion, distance=each.distance, text=each.text)
-                    for each in made.variants
+                    _Message(
+                        prompt=number, label=emotion, distance=variant.distance, text=variant.text
+                    )
+                    for variant in made.variants
                 ]
             control = generate(
                 task,
@@ -446,8 +448,8 @@ def plan_manipulation(
         except VariantError as error:
             raise SettingsError(f"prompt {number + 1}: {error}") from None
         messages += [
-            _Message(prompt=number, label=NEUTRAL, distance=each.distance, text=each.text)
-            for each in control.variants
+            _Message(prompt=number, label=NEUTRAL, distance=variant.distance, text=variant.text)
+            for variant in control.variants
         ]
     return ManipulationSuite(
         instrument=instrument, place=place, settings=settings, messages=tuple(messages)

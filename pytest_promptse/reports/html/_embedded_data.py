@@ -68,8 +68,8 @@ def _compressed(tasks: Iterable[TaskRecord], differences: Iterable[bytes], level
     output = BytesIO()
     with gzip.GzipFile(fileobj=output, mode="wb", mtime=0) as file:
         file.write(b"[")
-        for number, (task, own) in enumerate(zip(tasks, differences, strict=True)):
-            shown = _task_data(task, json.loads(zlib.decompress(own)), level)
+        for number, (task, compressed) in enumerate(zip(tasks, differences, strict=True)):
+            shown = _task_data(task, json.loads(zlib.decompress(compressed)), level)
             file.write(b"," if number else b"")
             file.write(json.dumps(shown, separators=(",", ":")).encode())
         file.write(b"]")
@@ -79,13 +79,13 @@ def _compressed(tasks: Iterable[TaskRecord], differences: Iterable[bytes], level
 def _differences(task: TaskRecord) -> list[list[list[Any]]]:
     """Return the word diff of each variant to the original, or its text if there is no original."""
     before = task.original.text if task.original else None
-    found = [[[_KINDS["same"], before]]] if before is not None else []
+    differences = [[[_KINDS["same"], before]]] if before is not None else []
     for variant in task.variants:
         if before is None:
-            found.append([[_KINDS["same"], variant.text]])
+            differences.append([[_KINDS["same"], variant.text]])
             continue
-        found.append([[_KINDS[kind], text] for kind, text in word_diff(before, variant.text)])
-    return found
+        differences.append([[_KINDS[kind], text] for kind, text in word_diff(before, variant.text)])
+    return differences
 
 
 def _task_data(task: TaskRecord, differences: list[list[list[Any]]], level: int) -> dict[str, Any]:

@@ -92,9 +92,9 @@ def _floor(suites: Iterable[SuiteRecord]) -> float:
 def subgroups(record: Record) -> list[SubgroupFigures]:
     """Draw for each model the changes by emotion, trait and persona, and in the circumplex."""
     return [
-        _one_model(record, one, name=f"subgroups-{number}")
-        for number, one in enumerate(record.subgroups)
-        if one.subgroups
+        _one_model(record, of_model, name=f"subgroups-{number}")
+        for number, of_model in enumerate(record.subgroups)
+        if of_model.subgroups
     ]
 
 
@@ -112,8 +112,8 @@ def _one_model(record: Record, subgroups: SubgroupsRecord, *, name: str) -> Subg
         for trait in _TRAITS
         for v in sorted(v.value for v in subgroups.subgroups if v.trait == trait)
     )
-    known = [name for name in record.emotions if (name, "all") in emotions]
-    rows = list(dict.fromkeys([*known, *(emotion for emotion, _ in emotions)]))
+    library_emotions = [name for name in record.emotions if (name, "all") in emotions]
+    rows = list(dict.fromkeys([*library_emotions, *(emotion for emotion, _ in emotions)]))
     drawings = []
     if emotions:
         heading = "Emotion by distance"
@@ -121,9 +121,9 @@ def _one_model(record: Record, subgroups: SubgroupsRecord, *, name: str) -> Subg
             emotions, rows, columns, name=f"{name}-emotion", title=f"{heading}, {label}"
         )
         drawings.append(Drawing(heading, svg))
-    if known:
+    if library_emotions:
         heading = "Valence and arousal"
-        overall = {emotion: emotions[emotion, "all"] for emotion in known}
+        overall = {emotion: emotions[emotion, "all"] for emotion in library_emotions}
         svg = _plots.plane(
             record.emotions, overall, name=f"{name}-plane", title=f"{heading}, {label}"
         )
@@ -139,8 +139,8 @@ def _one_model(record: Record, subgroups: SubgroupsRecord, *, name: str) -> Subg
         )
         drawings.append(Drawing(heading, svg))
     if traits:
-        own = tasks_of(record, Series(subgroups.model, subgroups.template))
-        drawings.append(_profiles(own, name=f"{name}-profile", label=label))
+        tasks = tasks_of(record, Series(subgroups.model, subgroups.template))
+        drawings.append(_profiles(tasks, name=f"{name}-profile", label=label))
     return SubgroupFigures(label, drawings, left_out_without_cue(subgroups.subgroups))
 
 

@@ -83,7 +83,7 @@ def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
         [_standalone_page.FOLDER / "sort.js", _standalone_page.FOLDER / "page.js"],
         record=record,
         series=series,
-        labels=[one.label for one in series] or [model.spec for model in record.models],
+        labels=[entry.label for entry in series] or [model.spec for model in record.models],
         verdict=overall(record),
         in_words=verdicts_in_words(record),
         remedy=" ".join(remedy(record)),
@@ -119,8 +119,10 @@ def _instruments(record: Record) -> list[dict[str, Any]]:
         several = len({suite.heading for suite in results}) > 1
         compared = side_by_side(
             [
-                Administered(f"{one.model}, {one.heading}" if several else one.model, one)
-                for one in results
+                Administered(
+                    f"{result.model}, {result.heading}" if several else result.model, result
+                )
+                for result in results
             ]
         )
         instruments.append(
@@ -141,8 +143,12 @@ def _ranking(ranking: RankingRecord) -> dict[str, Any]:
         "figures": [metric_label(metric, short=True) for metric in FIGURES],
         "unit": cost_unit(ranking),
         "rows": [
-            (one, per_solved(one), [gap(ranking, one.template, metric) for metric in FIGURES])
-            for one in ranking.templates
+            (
+                ranked,
+                per_solved(ranked),
+                [gap(ranking, ranked.template, metric) for metric in FIGURES],
+            )
+            for ranked in ranking.templates
         ],
         "victories": [
             (metric_label(metric, short=True), better, worse)
@@ -155,9 +161,9 @@ def _ranking(ranking: RankingRecord) -> dict[str, Any]:
 
 def _causes(record: Record) -> list[dict[str, Any]]:
     tables = []
-    for one in series_of(record):
-        rows = causes(tasks_of(record, one))
+    for entry in series_of(record):
+        rows = causes(tasks_of(record, entry))
         names = sorted({cause for row in rows for cause in row.counts})
         if names:
-            tables.append({"label": one.label, "rows": rows, "names": names})
+            tables.append({"label": entry.label, "rows": rows, "names": names})
     return tables

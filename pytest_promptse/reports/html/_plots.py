@@ -345,9 +345,9 @@ def _references(element: ET.Element) -> Iterator[str]:
 
 
 def _dress(element: ET.Element, used: set[str], name: str) -> None:
-    own = element.attrib.pop("id", None)
-    if own in used:
-        element.set("id", f"{name}-{own}")
+    identifier = element.attrib.pop("id", None)
+    if identifier in used:
+        element.set("id", f"{name}-{identifier}")
     if (link := element.attrib.pop(f"{_XLINK}href", None)) is not None:
         element.set("href", f"#{name}-{link.removeprefix('#')}")
     if (clip := element.get("clip-path")) is not None:

@@ -43,10 +43,10 @@ def render_comparisons(record: Record, *, width: int, colours: bool, verbosity: 
 def _parts(record: Record, verbosity: int) -> Iterable[RenderableType]:
     comparisons = record.comparisons
     both = [c for c in comparisons if c.model is not None and c.baseline_model is not None]
-    shared, own = _remarks(both, verbosity)
+    shared, remarks_of_suites = _remarks(both, verbosity)
     if comparisons and verbosity >= 0:
         yield Text(_origin(comparisons[0].baseline), "dim")
-    for comparison, remarks in zip(both, own, strict=True):
+    for comparison, remarks in zip(both, remarks_of_suites, strict=True):
         if verbosity < 0:
             yield _one_line(record, comparison)
             continue
@@ -116,11 +116,11 @@ def _remarks(
         for line in lines:
             about.setdefault(line, []).append(comparison.suite.rpartition("::")[2])
     shared = {line: suites for line, suites in about.items() if len(suites) > 1}
-    own = [[line for line in lines if line not in shared] for lines in remarks]
+    not_shared = [[line for line in lines if line not in shared] for lines in remarks]
     return [
         f"{'all' if len(suites) == len(comparisons) else _names(suites, verbosity)}: {line}"
         for line, suites in shared.items()
-    ], own
+    ], not_shared
 
 
 def _remarks_on(comparison: ComparisonRecord, verbosity: int) -> Iterable[str]:

@@ -206,16 +206,16 @@ def _figures(suite: SuiteRecord, distances: Sequence[str], *, light: bool, wide:
 
 
 def _secondary(suite: SuiteRecord) -> _Cells:
-    worst, known = suite.robustness, (suite.calibration or {}).get("all")
+    worst, overall = suite.robustness, (suite.calibration or {}).get("all")
     return [
         (starred(signed(suite.excess), suite.p_adjusted), ""),
         (probability(suite.p_adjusted), ""),
         (short(worst.rp if worst else None), ""),
         (short(worst.rd if worst else None), ""),
         (short(worst.rr if worst else None), ""),
-        (short(known.ece if known else None), ""),
-        (short(known.overconfident if known else None), ""),
-        (short(known.underconfident if known else None), ""),
+        (short(overall.ece if overall else None), ""),
+        (short(overall.overconfident if overall else None), ""),
+        (short(overall.underconfident if overall else None), ""),
     ]
 
 
@@ -231,7 +231,7 @@ def loss_by_cause(suites: Sequence[SuiteRecord]) -> Iterator[Text]:
     """
     split = [suite for suite in suites if suite.losses]
     distances = sorted({d for suite in split for d in suite.losses}, key=float)
-    causes = {cause for suite in split for own in suite.losses.values() for cause in own}
+    causes = {cause for suite in split for by_cause in suite.losses.values() for cause in by_cause}
     losses = {c: [_mean(split, d, c, "loss") for d in distances] for c in causes}
     drops = {c: sum(_mean(split, d, c, "drop") for d in distances) / len(distances) for c in causes}
     ranked = sorted(causes, key=lambda cause: (-sum(losses[cause]), cause))

@@ -38,20 +38,20 @@ def ranking_lines(ranking: RankingRecord, *, width: int) -> Iterator[Text]:
     """
     over = "one task" if ranking.n_tasks == 1 else f"{ranking.n_tasks} tasks"
     yield Text("templates", "bold").append(f", over {over}", "not bold dim")
-    rows = [_figures(one) for one in ranking.templates]
+    rows = [_figures(ranked) for ranked in ranking.templates]
     head: _Cells = [
         *((metric_label(metric, short=True), "dim") for metric in FIGURES),
         (cost_unit(ranking), "dim"),
     ]
-    marks = [f"{_PARETO} " if one.pareto else "  " for one in ranking.templates]
-    names = [m + one.template for m, one in zip(marks, ranking.templates, strict=True)]
+    marks = [f"{_PARETO} " if ranked.pareto else "  " for ranked in ranking.templates]
+    names = [m + ranked.template for m, ranked in zip(marks, ranking.templates, strict=True)]
     yield from _table(f"{_PARETO} Pareto set", names, head, rows, width=width)
     gaps = [
-        [_gap(gap(ranking, one.template, metric), wide=width >= WIDE) for metric in FIGURES]
-        for one in ranking.templates
+        [_gap(gap(ranking, ranked.template, metric), wide=width >= WIDE) for metric in FIGURES]
+        for ranked in ranking.templates
     ]
     head = [(f"{metric_label(metric, short=True)}{' ' * 13}", "dim") for metric in FIGURES]
-    names = [f"  {one.template}" for one in ranking.templates]
+    names = [f"  {ranked.template}" for ranked in ranking.templates]
     yield from _table("to the best", names, head, gaps, width=width)
     for line in significant_differences(ranking):
         yield Text(f"significant: {line}")
@@ -72,22 +72,22 @@ def significant_differences(ranking: RankingRecord) -> list[str]:
     return lines
 
 
-def _figures(one: RankedRecord) -> _Cells:
+def _figures(ranked: RankedRecord) -> _Cells:
     return [
-        (short(one.pass_at_1), "bold"),
-        (short(one.auc_e), ""),
-        (signed(one.excess), ""),
-        (per_solved(one), ""),
+        (short(ranked.pass_at_1), "bold"),
+        (short(ranked.auc_e), ""),
+        (signed(ranked.excess), ""),
+        (per_solved(ranked), ""),
     ]
 
 
-def _gap(own: Gap, *, wide: bool) -> tuple[str, str]:
-    if own.difference is None:
+def _gap(behind: Gap, *, wide: bool) -> tuple[str, str]:
+    if behind.difference is None:
         return (f"best{' ' * 13}", "dim")
     between = " to " if wide else "…"
-    around = between.join(signed(end) for end in own.ci95) if own.ci95 else NOT_MEASURED
-    text = f"{signed(own.difference)}{'*' if own.significant else ' '}"
-    return (f"{text} {around:<{10 + len(between)}}", "" if own.significant else "dim")
+    around = between.join(signed(end) for end in behind.ci95) if behind.ci95 else NOT_MEASURED
+    text = f"{signed(behind.difference)}{'*' if behind.significant else ' '}"
+    return (f"{text} {around:<{10 + len(between)}}", "" if behind.significant else "dim")
 
 
 def _table(

@@ -77,7 +77,7 @@ def _brief(record: Record, width: int) -> Iterator[Text]:
     for suite in record.suites:
         yield one_line(suite, width=width, name_model=several)
     for ranking in record.rankings:
-        best = ", ".join(one.template for one in ranking.templates if one.pareto)
+        best = ", ".join(ranked.template for ranked in ranking.templates if ranked.pareto)
         yield Text(f"templates of {ranking.model}: Pareto set {best}")
         yield from (Text(f"significant: {line}") for line in significant_differences(ranking))
     yield from _errors(record)
@@ -133,27 +133,29 @@ def _each(
     record: Record, several: Sequence[Series], out: Console, *, verbose: bool
 ) -> Iterator[Iterable[Text]]:
     width = out.width
-    for one in several:
-        suites = [suite for suite in record.suites if (suite.model, suite.template) == one]
-        subgroups = [own for own in record.subgroups if (own.model, own.template) == one]
+    for one_series in several:
+        suites = [suite for suite in record.suites if (suite.model, suite.template) == one_series]
+        subgroups = [
+            entry for entry in record.subgroups if (entry.model, entry.template) == one_series
+        ]
         if all(suite.pass_at_1 is None for suite in suites):
             # Single variants were selected. Without originals there are no metrics to show.
             yield [title(suites)]
-            yield variant_lines(tasks_of(record, one), width=width)
+            yield variant_lines(tasks_of(record, one_series), width=width)
             continue
         yield [title(suites), *overview(suites, width=width), *_notes(suites, width)]
         yield (Text(line) for line in control_lines(suites, verbose=verbose))
         if verbose:
             yield besides(suites, width=width)
             yield further(record, suites)
-            for own in subgroups:
-                yield calibration(own.calibration or {})
-            yield variant_lines(tasks_of(record, one), width=width)
+            for subgroups_of_model in subgroups:
+                yield calibration(subgroups_of_model.calibration or {})
+            yield variant_lines(tasks_of(record, one_series), width=width)
             yield loss_by_cause(suites)
-            for own in subgroups:
-                yield heatmap(own.subgroups)
+            for subgroups_of_model in subgroups:
+                yield heatmap(subgroups_of_model.subgroups)
         yield harmful(
-            losses(tasks_of(record, one), most=SHOWN),
+            losses(tasks_of(record, one_series), most=SHOWN),
             console=out,
             whole=verbose,
             brief=len(suites) >= _MANY_SUITES and not verbose,

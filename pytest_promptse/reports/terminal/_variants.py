@@ -54,12 +54,12 @@ def calibration(groups: Calibrations) -> Iterator[Text]:
     titles = ("samples", "ECE", "overconf.", "underconf.")
     head = [(title, "dim") for title in titles]
     yield Text(shortened("calibration", 18), "bold").append_text(columns(head, widths))
-    for name, own in groups.items():
+    for name, group in groups.items():
         cells = [
-            (f"{own.n}", ""),
-            (short(own.ece), ""),
-            (short(own.overconfident), ""),
-            (short(own.underconfident), ""),
+            (f"{group.n}", ""),
+            (short(group.ece), ""),
+            (short(group.overconfident), ""),
+            (short(group.underconfident), ""),
         ]
         yield Text(shortened(f"  {name}", 18)).append_text(columns(cells, widths))
 

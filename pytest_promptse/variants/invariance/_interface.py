@@ -31,8 +31,8 @@ def interface_findings(original: ast.Module, variant: ast.Module | None) -> Iter
         return
     if _code(original) == _code(variant):
         return
-    found = list(_differences(original, variant))
-    yield from found or [Finding("code", "the code around the docstring differs")]
+    differences = list(_differences(original, variant))
+    yield from differences or [Finding("code", "the code around the docstring differs")]
 
 
 def _code(tree: ast.Module) -> str:

@@ -128,7 +128,7 @@ def _gap_findings(gap: ChangedPart, talk: Talk, words: Vocabulary | None) -> Ite
     """
     fragments = list(gap.fragments)
     for sentence in gap.missing:
-        n_shared = [shared(sentence.tokens, each.tokens, words) for each in fragments]
+        n_shared = [shared(sentence.tokens, added.tokens, words) for added in fragments]
         if not any(n_shared):
             yield Finding("lost", f"{sentence.text!r} is missing")
             continue

@@ -119,12 +119,12 @@ def _prose_of(text: str, stub: ast.Module) -> Iterator[str]:
     `stub` is the parsed `text`. Each result is one docstring, or one block of consecutive comment
     lines.
     """
-    found: list[tuple[int, str]] = []
+    prose_at: list[tuple[int, str]] = []
     for node in ast.walk(stub):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             value = node.value.value
             if isinstance(value, str):
-                found.append((node.lineno, inspect.cleandoc(value)))
+                prose_at.append((node.lineno, inspect.cleandoc(value)))
     comments = {
         token.start[0]: token.string.lstrip("#").strip()
         for token in tokenize.generate_tokens(io.StringIO(text.rstrip() + "\n").readline)
@@ -134,9 +134,9 @@ def _prose_of(text: str, stub: ast.Module) -> Iterator[str]:
     for line, comment in sorted(comments.items()):
         block.append(comment)
         if line + 1 not in comments:
-            found.append((line, "\n".join(block)))
+            prose_at.append((line, "\n".join(block)))
             block = []
-    for _, prose in sorted(found, key=lambda pair: pair[0]):
+    for _, prose in sorted(prose_at, key=lambda pair: pair[0]):
         yield prose
 
 

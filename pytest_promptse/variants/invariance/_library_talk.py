@@ -184,7 +184,7 @@ def library_talk(prompt: str, library: Library) -> LibraryTalk:
 @lru_cache(maxsize=16)
 def _talk_of(language: Language) -> LibraryTalk:
     introductions = chain.from_iterable(language.introductions.values())
-    sentences = chain.from_iterable(each.sentences for each in introductions)
+    sentences = chain.from_iterable(introduction.sentences for introduction in introductions)
     words = vocabulary(language.code)
     snippets = chain(language.snippets, sentences)
     if words is None:

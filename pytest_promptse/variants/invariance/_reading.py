@@ -167,8 +167,8 @@ def _plain(text: str) -> str:
 
 def _without(text: str, talk: LibraryTalk, original: str) -> Layout:
     """Return the layout of `text` without the sentences of the library that `original` lacks."""
-    own = lay_out(_plain(original))
-    prose = [*own.lines, *(paragraph.text for paragraph in own.paragraphs)]
+    original_layout = lay_out(_plain(original))
+    prose = [*original_layout.lines, *(paragraph.text for paragraph in original_layout.paragraphs)]
     keep = frozenset[tuple[str, ...]]().union(*map(talk.found, prose))
     layout = lay_out(_plain(text), is_talk=lambda line: not talk.without(line, keep))
     paragraphs = (replace(p, text=talk.without(p.text, keep)) for p in layout.paragraphs)

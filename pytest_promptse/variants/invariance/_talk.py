@@ -127,13 +127,13 @@ class Talk:
         """Return the reason why a clause or sentence is a request, or ``""`` for talk."""
         lists = self._words
         words = spoken(tokens)
-        own = not lists.first_person.isdisjoint(words)
+        is_first_person = not lists.first_person.isdisjoint(words)
         hedge = _phrase_in(words, lists.hedges)
-        if own and len(words) > len(hedge.split()) + 1:
+        if is_first_person and len(words) > len(hedge.split()) + 1:
             hedge = ""
         if change := _phrase_in(words, lists.cues) or hedge:
             return f"{change!r} may change the request"
-        return self._span_problem(tokens, own=own) or self._clause_problem(tokens)
+        return self._span_problem(tokens, own=is_first_person) or self._clause_problem(tokens)
 
     def _span_problem(self, tokens: Sequence[Token], *, own: bool) -> str:
         """Return why one of `tokens` is no talk.

@@ -49,15 +49,15 @@ def blocks(document: Document) -> tuple[Block, ...]:
         return ()
     if document.tail is None or document.head:
         return ("paste",)
-    found: list[Block] = ["paste"]
+    possible: list[Block] = ["paste"]
     text = document.text.strip()
     if "---" not in text:
-        found.append("rule")
+        possible.append("rule")
     if document.kinds <= _QUOTABLE and ">" not in text[:1]:
-        found.append("quote")
+        possible.append("quote")
     if document.kinds <= _ONE_PARAGRAPH and len(document.sentences) > 1 and "\n" not in text:
-        found.append("bullets")
-    return tuple(found)
+        possible.append("bullets")
+    return tuple(possible)
 
 
 def set_apart(document: Document, block: Block) -> str:

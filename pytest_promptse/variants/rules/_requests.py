@@ -53,14 +53,14 @@ def find_request(document: Document, language: Language) -> RequestAct | None:
         content = document.content(span)
         start = span.start + text[span.start : span.end].index(content) if content else span.start
         for act in requests.acts:
-            found = act.find.match(content)
-            if found is None:
+            opening = act.find.match(content)
+            if opening is None:
                 continue
             others = (other for other in contents if other != content)
             elsewhere = language.coherence.facts_of_prompt(others)
             if "asks" in elsewhere or _goes_on(document, content, start):
                 return None
-            verb = (found.groupdict().get("verb") or "").lower()
+            verb = (opening.groupdict().get("verb") or "").lower()
             last = content[-1]
             stop = start + len(content) - 1 if last in requests.stops else None
             statement, question = requests.stops
@@ -72,8 +72,8 @@ def find_request(document: Document, language: Language) -> RequestAct | None:
                 and not content.endswith(statement * 2)
                 and "\n" not in content
                 and len(content.split()) <= _MOST_WORDS
-                and requests.no_question.search(content, found.end()) is None
-                and _STOP_WITHIN.search(content, found.end()) is None
+                and requests.no_question.search(content, opening.end()) is None
+                and _STOP_WITHIN.search(content, opening.end()) is None
             )
             tagged = text[:start].rstrip().endswith(">")
             is_first = not text[document.body : start].strip()
@@ -86,10 +86,10 @@ def find_request(document: Document, language: Language) -> RequestAct | None:
                 and (form.end != question or (plain and not is_headed))
                 and (form.light or not tagged)
                 and (is_first or not form.first)
-                and not (_COLON.search(form.say) and _COLON.search(content, found.end()))
-                and form.say.replace("{verb}", verb) != content[: found.end()]
+                and not (_COLON.search(form.say) and _COLON.search(content, opening.end()))
+                and form.say.replace("{verb}", verb) != content[: opening.end()]
             )
-            return RequestAct(start, start + found.end(), stop, verb, forms) if forms else None
+            return RequestAct(start, start + opening.end(), stop, verb, forms) if forms else None
     return None
 
 

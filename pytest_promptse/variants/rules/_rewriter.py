@@ -215,10 +215,10 @@ class RulesRewriter(Rewriter):
         level = self.library.level(request.distance)
         passes_on = setting.is_passed_on_at(level.operation)
         given = setting.passed_on if passes_on else setting.facts
-        own = frozenset[str]()
+        writer_facts = frozenset[str]()
         neutral = None
         if emotion is not None:
-            own |= {emotion.name}
+            writer_facts |= {emotion.name}
             feeling = _phrases(language.feelings, emotion.name, "emotion", language)
             if control:
                 talk = _phrases(language.controls, control, "control", language)
@@ -229,7 +229,7 @@ class RulesRewriter(Rewriter):
             feeling = _phrases(language.controls, control, "control", language)
         if personality is not None:
             role, style = role_of(personality), personality.collaboration.slug
-            own |= {trait.slug for trait in personality.traits}
+            writer_facts |= {trait.slug for trait in personality.traits}
             _phrases(language.roles, role, "role", language)
             _phrases(language.collaboration, style, "style of collaboration", language)
         writer = SentenceGenerator(
@@ -238,7 +238,7 @@ class RulesRewriter(Rewriter):
             emotion=None if emotion is None else emotion.name,
             personality=personality,
             given=given,
-            own=own,
+            own=writer_facts,
             neutral=neutral,
             raised=feeling.style.lower and _writes_capitals(source, passes_on=passes_on),
             lowered=_writes_no_capitals(source),
@@ -276,13 +276,13 @@ def _writes_no_capitals(source: _Source) -> bool:
     return setting.frame in ("chat", "prose") and document.text.lstrip()[:1].islower()
 
 
-def _phrases(known: Mapping[str, _T], name: str, what: str, language: Language) -> _T:
-    if name not in known:
+def _phrases(by_name: Mapping[str, _T], name: str, what: str, language: Language) -> _T:
+    if name not in by_name:
         raise VariantError(
             f"{what} {name!r} has no phrases in {language.code}/; add them to the folder that "
             "promptse_library_dir names"
         )
-    return known[name]
+    return by_name[name]
 
 
 @dataclass(frozen=True)
@@ -390,7 +390,7 @@ class _Composer:
             return False
         used: set[str] = set()
         writer = self.writer
-        known = writer.given | (message.form.facts if message.form else frozenset())
+        asserted = writer.given | (message.form.facts if message.form else frozenset())
         for said in message.said:
             stems = set().union(
                 *(coherence.stems(snippet, language.repeatable) for snippet in said.snippets)
@@ -398,13 +398,13 @@ class _Composer:
             if ease < 2 and not used.isdisjoint(stems):  # noqa: PLR2004 - the second rule
                 return False
             # The parts of an introduction that is written as a whole belong together.
-            own = frozenset[str]() if said.is_whole else writer.own
-            unmet = frozenset[str]() if said.is_whole else coherence.unmet(known)
-            refused = coherence.opponents(known | own) | unmet
+            writer_facts = frozenset[str]() if said.is_whole else writer.own
+            unmet = frozenset[str]() if said.is_whole else coherence.unmet(asserted)
+            refused = coherence.opponents(asserted | writer_facts) | unmet
             if ease < 3 and not refused.isdisjoint(said.facts):  # noqa: PLR2004 - the third rule
                 return False
             used |= stems
-            known |= said.facts
+            asserted |= said.facts
         return True
 
     # -- 0.1 -----------------------------------------------------------------------------------
@@ -474,8 +474,8 @@ class _Composer:
         if self._is_greeted:
             return self._chatted(preamble, [], edits, operations, form=request)
         if passes_on:
-            known = setting.blocks(self.source.document)
-            block = draws.choice(known) if known else None
+            possible = setting.blocks(self.source.document)
+            block = draws.choice(possible) if possible else None
             return self._around(block, preamble.said, [], [*operations, f"block:{block}"])
         if late and preamble.request:
             before = preamble._replace(request=()).said
@@ -527,15 +527,15 @@ class _Composer:
         `request` has the sentences of the request, which count towards the length. The fewest words
         are those of the level.
         """
-        own = list(preamble.introduction)
-        if any(each.is_whole for each in own):
+        sentences = list(preamble.introduction)
+        if any(sentence.is_whole for sentence in sentences):
             return preamble
         fewest = self._words(self.level.fewest)
         missing = feelings - 1
         while missing > 0 or _cost([*request, *preamble.said]) < fewest:
             said = [*request, *preamble.said]
-            own.append(self.writer.feel(self._words(_FEEL_WORDS), said=said, scene=False))
-            preamble = preamble._replace(introduction=own)
+            sentences.append(self.writer.feel(self._words(_FEEL_WORDS), said=said, scene=False))
+            preamble = preamble._replace(introduction=sentences)
             missing -= 1
         return preamble
 
@@ -544,8 +544,8 @@ class _Composer:
     def _transform(self) -> _Message:
         writer, draws = self.writer, self.writer.draws
         setting = self.source.setting
-        known = setting.blocks(self.source.document)
-        block = draws.choice(known) if known else None
+        possible = setting.blocks(self.source.document)
+        block = draws.choice(possible) if possible else None
         operations = [f"block:{block}" if block else "sentences"]
         preamble = self._preamble(
             [],
@@ -727,10 +727,12 @@ class _Composer:
     def _drafted(self, message: _Message) -> Draft:
         operations = tuple(message.operations)
         cues: dict[str, str] = {}
-        for each in message.said:
-            for dimension, shown in each.cues.items():
+        for sentence in message.said:
+            for dimension, shown in sentence.cues.items():
                 cues.setdefault(dimension, shown)
-        manners = {f"manner:{each.manner}": None for each in message.said if each.manner}
+        manners = {
+            f"manner:{sentence.manner}": None for sentence in message.said if sentence.manner
+        }
         # The prompt has no full-width punctuation, so only the writer's own words change.
         halves = not self.source.language.blank and _layout.has_half_width(
             self.source.document.text
@@ -740,10 +742,10 @@ class _Composer:
             text=written(message.text),
             cues={dimension: written(shown) for dimension, shown in cues.items()},
             operations=(*operations, *manners),
-            sentences=tuple(written(each.text) for each in message.said),
-            snippets=tuple(snippet for each in message.said for snippet in each.snippets),
+            sentences=tuple(written(sentence.text) for sentence in message.said),
+            snippets=tuple(snippet for sentence in message.said for snippet in sentence.snippets),
         )
 
 
 def _cost(said: Sequence[Said]) -> int:
-    return sum(each.length for each in said)
+    return sum(sentence.length for sentence in said)

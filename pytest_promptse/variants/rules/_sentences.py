@@ -137,26 +137,30 @@ class SentenceGenerator:
         if self.personality is None or self.emotion is None:
             return None
         key = (self.emotion, self.personality.slug, operation)
-        known = self.language.introductions.get(key, ())
-        if not known:
+        candidates = self.language.introductions.get(key, ())
+        if not candidates:
             return None
         coherence = self.language.coherence
-        facts = {each.text: coherence.facts_of(each.text) | each.facts for each in known}
-        before = self.given.union(*(each.facts for each in said))
+        facts = {
+            candidate.text: coherence.facts_of(candidate.text) | candidate.facts
+            for candidate in candidates
+        }
+        before = self.given.union(*(sentence.facts for sentence in said))
         refused, unmet = coherence.opponents(before), coherence.unmet(before)
         conflicts = {
-            each.text: len(refused & facts[each.text]) + len(unmet & each.facts) for each in known
+            candidate.text: len(refused & facts[candidate.text]) + len(unmet & candidate.facts)
+            for candidate in candidates
         }
         fewest = min(conflicts.values())
-        fitting = [each for each in known if conflicts[each.text] == fewest]
+        fitting = [candidate for candidate in candidates if conflicts[candidate.text] == fewest]
         preferred = coherence.preferred(self.given)
         fitting = [
-            each for each in fitting if not preferred.isdisjoint(facts[each.text])
+            candidate for candidate in fitting if not preferred.isdisjoint(facts[candidate.text])
         ] or fitting
-        fitting = [each for each in fitting if count(each.text) <= most] or fitting
-        kind = self.draws.choice(sorted({each.kind for each in fitting}))
-        fitting = [each for each in fitting if each.kind == kind]
-        ordered = sorted(fitting, key=lambda each: each.emotion_share, reverse=emotional)
+        fitting = [candidate for candidate in fitting if count(candidate.text) <= most] or fitting
+        kind = self.draws.choice(sorted({candidate.kind for candidate in fitting}))
+        fitting = [candidate for candidate in fitting if candidate.kind == kind]
+        ordered = sorted(fitting, key=lambda candidate: candidate.emotion_share, reverse=emotional)
         half = (len(ordered) + 1) // 2
         weighed = self.draws.random() < _WEIGHED
         drawn = self.draws.choice(ordered[:half] if weighed else ordered)
@@ -303,10 +307,10 @@ class SentenceGenerator:
         A sentence without a final mark is joined to the next.
         """
         text = ""
-        for each in said:
+        for sentence in said:
             if text and text[-1].isalnum():
                 text += self.style.run_on
-            text += (self.language.blank if text else "") + each.text
+            text += (self.language.blank if text else "") + sentence.text
         return text.removesuffix(" -")
 
     def accepts(self, facts: frozenset[str], said: Sequence[Said] = ()) -> bool:
@@ -317,7 +321,7 @@ class SentenceGenerator:
         return not self.language.coherence.clash(facts, self._known(said))
 
     def _known(self, said: Sequence[Said]) -> frozenset[str]:
-        return self.given.union(self.own, *(each.facts for each in said))
+        return self.given.union(self.own, *(sentence.facts for sentence in said))
 
     def _draw(
         self,
@@ -352,9 +356,9 @@ class SentenceGenerator:
         snippet contradicts a fact or was used.
         """
         coherence = self.language.coherence
-        known = self._known(said)
-        refused = coherence.opponents(known) | coherence.unmet(known)
-        taken = {snippet for each in said for snippet in each.snippets}
+        asserted = self._known(said)
+        refused = coherence.opponents(asserted) | coherence.unmet(asserted)
+        taken = {snippet for sentence in said for snippet in sentence.snippets}
         coherent = [
             drawn
             for drawn in _pool(self.language, **_frozen(kinds))
@@ -367,7 +371,7 @@ class SentenceGenerator:
         light = self.language.repeatable
         used = frozenset[str]().union(*(coherence.stems(snippet, light) for snippet in taken))
         fresh = [drawn for drawn in fitting if used.isdisjoint(drawn.stems)]
-        begun = [opening for each in said for opening in openings(each.plain)]
+        begun = [opening for sentence in said for opening in openings(sentence.plain)]
         firsts = Counter(first for first, _ in begun)
         other = [
             drawn

@@ -87,13 +87,13 @@ class Setting:
 
     def blocks(self, document: Document) -> tuple[Block, ...]:
         """Return the possible ways to set the whole prompt apart."""
-        known = _layout.blocks(document)
+        possible = _layout.blocks(document)
         if self.is_passed_on_at("transform"):
-            apart: tuple[Block, ...] = tuple(b for b in known if b in ("rule", "quote"))
-            return apart or known
+            apart: tuple[Block, ...] = tuple(b for b in possible if b in ("rule", "quote"))
+            return apart or possible
         if not self.is_announced or self.frame != "prose":
-            return known[:1]
-        return tuple(block for block in known if block != "bullets" or self.listable)
+            return possible[:1]
+        return tuple(block for block in possible if block != "bullets" or self.listable)
 
 
 def read_setting(document: Document, language: Language) -> Setting:
@@ -116,7 +116,7 @@ def read_setting(document: Document, language: Language) -> Setting:
         asserted |= {"short"}
         if frame == "prose" and len(document.sentences) == 1:
             asserted |= {"one-liner"}
-    own = frame in ("chat", "mail") or (
+    in_own_voice = frame in ("chat", "mail") or (
         frame == "prose"
         and asserted.isdisjoint(("story", "numbered"))
         and (asks or not asserted.isdisjoint(("first-person", "chatty", "one-liner")))
@@ -125,12 +125,12 @@ def read_setting(document: Document, language: Language) -> Setting:
     story = frame == "prose" and "story" in asserted
     if frame == "mail" or story:
         asserted |= {"company"}
-    own_matter = own and not asserted.isdisjoint(("company", "trouble"))
+    own_matter = in_own_voice and not asserted.isdisjoint(("company", "trouble"))
     if frame in ("stub", "tagged") or story or own_matter:
         asserted -= {"exercise"}
     if "numbered" in asserted and frame == "prose":
         asserted |= {"exercise", "passed-on"}
-    if own:
+    if in_own_voice:
         facts = asserted | {frame, "own-voice"}
     else:
         facts = (asserted - {"asks", *_OWN_LIFE}) | {frame}
@@ -142,7 +142,7 @@ def read_setting(document: Document, language: Language) -> Setting:
         passed_on=asserted.difference(_TO_READER, _OWN_LIFE) | {"passed-on"},
         follows=document.tail is not None
         and frame == "prose"
-        and not (own and asks)
+        and not (in_own_voice and asks)
         and not document.ends_in_data,
         listable=asserted.isdisjoint(("first-person", "one-speech"))
         and not asks
