@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 RUNS, TASKS, SAMPLES, ORIGINALS, VARIANTS, PROJECT = 1000, 4, 8, 32, 8, 4
-NAMES = ("contract", "examples", "restate", "spec_first", "system", "without_preamble")
+NAMES = (
+    *("contract", "examples", "restate", "room", "spec_first", "system", "without_preamble"),
+    *("neutral_first", "select"),
+)
 CURE = "spec_first"
 
 
