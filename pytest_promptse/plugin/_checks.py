@@ -55,7 +55,6 @@ class CandidateProxy(EntryPoint):
     # The value of the ``candidate`` fixture, which forwards to the program under test. This is no
     # docstring, since ``candidate.__doc__`` is the entry point's.
 
-    promptse_candidate = True
     _has_answer = False
 
     def __init__(self) -> None:
@@ -66,7 +65,8 @@ class CandidateProxy(EntryPoint):
         self._program = program
         self._was_used = False
 
-    def _bound(self) -> Candidate:
+    @property
+    def promptse_owner(self) -> Candidate:
         if self._program is None:
             raise TaskError(
                 "candidate can be used in the test body only; its program does not exist while "
@@ -75,9 +75,6 @@ class CandidateProxy(EntryPoint):
         self._was_used = True
         return self._program
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._bound()(*args, **kwargs)
-
     def __repr__(self) -> str:
         # Assertion rewriting shows this, as in "where 5 = candidate(2)".
         return "candidate"
@@ -85,19 +82,12 @@ class CandidateProxy(EntryPoint):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and (name not in ENTRY_NAMES or self._program is None):
             raise AttributeError(name)
-        program = self._bound()
+        program = self.promptse_owner
         return getattr(program, name) if name in _OWN_NAMES else program.ask("find", name)
 
     @property
     def __doc__(self) -> Any:  # type: ignore[override]
-        return None if self._program is None else self._bound().__doc__
-
-    @property
-    def __signature__(self) -> Any:
-        return self._bound().__signature__
-
-    def _entry_object(self) -> Any:
-        return self._bound()._entry_object()  # noqa: SLF001 - both stand for the entry point
+        return None if self._program is None else self.promptse_owner.__doc__
 
 
 class ProgramProxy:

@@ -23,16 +23,17 @@ from pytest_promptse.sandbox._causes import (
 )
 from pytest_promptse.sandbox._check_objects import CannotCrossError, CheckObjects
 from pytest_promptse.sandbox._handle import (
-    BoundMethod,
+    SIGNATURE,
+    ClassLike,
     Handle,
     HandleType,
-    fill,
-    link_of,
-    make_class,
-    make_handle,
-    signature,
+    Module,
+    is_of_program,
+    reference_of,
 )
+from pytest_promptse.sandbox._mirror import make_class, make_handle, update_handle
 from pytest_promptse.sandbox._raised import build_exception, interrupt, without_stop
+from pytest_promptse.sandbox._values import refresh
 from pytest_promptse.sandbox.guest import objects, standard, wire
 from pytest_promptse.sandbox.guest.decode import decode
 from pytest_promptse.sandbox.guest.encode import encode
@@ -40,7 +41,6 @@ from pytest_promptse.sandbox.guest.merge import merge
 from pytest_promptse.sandbox.guest.twins import of_program
 
 if TYPE_CHECKING:
-    import inspect
     from collections.abc import Callable, Iterator, Sequence
 
     from pytest_promptse.errors import SandboxError
@@ -112,34 +112,31 @@ class _Argument:
         self.place = place
 
 
-class EntryPoint:
+class EntryPoint(ClassLike):
     # What stands for the program's entry point. This text is no docstring, since the documentation
     # of a candidate is the entry point's.
 
+    promptse_link = None
+
+    @property
+    def promptse_owner(self) -> Candidate:
+        """The candidate whose program has the entry point."""
+        raise NotImplementedError
+
+    __signature__ = SIGNATURE
+
     def _entry_object(self) -> Any:
         """Return the entry point as an object: a mirrored class, or the handle of a function."""
-        raise NotImplementedError
+        return self.promptse_owner.ask("entry")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.promptse_owner.call(None, args, kwargs)
 
     def __instancecheck__(self, instance: Any) -> bool:
         return isinstance(instance, self._entry_object())
 
     def __subclasscheck__(self, subclass: type) -> bool:
         return issubclass(subclass, self._entry_object())
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._entry_object())
-
-    def __len__(self) -> int:
-        return len(self._entry_object())
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __getitem__(self, key: Any) -> Any:
-        return self._entry_object()[key]
-
-    def __contains__(self, item: object) -> bool:
-        return item in self._entry_object()
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -203,8 +200,9 @@ class Candidate(EntryPoint):
 
     # -- what checks use ------------------------------------------------------------------------
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.call_object(None, args, kwargs)
+    @property
+    def promptse_owner(self) -> Candidate:
+        return self
 
     def __getattr__(self, name: str) -> Any:
         is_private = name.startswith("_") and name not in ENTRY_NAMES
@@ -216,18 +214,11 @@ class Candidate(EntryPoint):
     def module(self) -> Any:
         """The program as a module: ``candidate.module.helper(3)``, ``candidate.module.Stack()``."""
         self._need_execution()
-        return _Module(self)
+        return Module(self)
 
     @property
     def __doc__(self) -> Any:  # type: ignore[override]
         return self.ask("find", "__doc__")
-
-    @property
-    def __signature__(self) -> inspect.Signature:
-        return signature(self, self)
-
-    def _entry_object(self) -> Any:
-        return self.ask("entry")
 
     def run(self, stdin: str = "", args: Sequence[str] = ()) -> ScriptResult:
         """Run the program as ``python program.py ARGS`` in a process of its own.
@@ -390,34 +381,25 @@ class Candidate(EntryPoint):
                 return self._share(result) if verb in ("get", "find") else result.value
             return result
 
-    def call_object(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call an object of the program, None for the entry point.
+    def call(
+        self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, name: str = ""
+    ) -> Any:
+        """Call an object of the program, None for the entry point, or its method `name`.
 
         `args` and `kwargs` are copied to the program, and its changes to them are applied
         afterwards. An exception of the program is raised here.
         """
-        return self._call(("call", target), args, kwargs, stops=False)
-
-    def call_method(
-        self, target: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
-        """Call a method of an object of the program.
-
-        `target` is the handle of the object, and `name` that of the method. `args` and `kwargs` are
-        treated as by `call_object`.
-        """
+        called = ("method", target, name) if name else ("call", target)
         stops = name in ("send", "throw") and hasattr(type(target), "__next__")
-        return self._call(("method", target, name), args, kwargs, stops=stops)
-
-    def _call(
-        self, called: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any], *, stops: bool
-    ) -> Any:
         with self._lock:
             execution = self._need_execution()
             self._require_positional(kwargs)
             track = any(map(_may_change, (*args, *kwargs.values())))
             self._send(execution, (*called, args, kwargs, track))
-            return self._await_result(execution, args, kwargs, stops=stops)
+            result = self._await_result(execution, args, kwargs, stops=stops)
+        if name and not isinstance(target, HandleType):
+            refresh(target)
+        return result
 
     def _require_positional(self, kwargs: dict[str, Any]) -> None:
         if kwargs and self._language != "python":
@@ -548,23 +530,15 @@ class Candidate(EntryPoint):
             self.break_check(f"an argument cannot be sent to the program: {error}")
 
     def _send_value(self, value: Any) -> wire.Built:
-        if isinstance(value, HandleType) and value.promptse_info.number >= 0:
-            if value.promptse_owner is self:
-                return wire.Built(wire.REFERENCE, (value.promptse_info.number,))
-        elif isinstance(type(value), HandleType) and "promptse_link" in _dict_of(value):
-            link = link_of(value)
-            if link.owner is self:
-                return wire.Built(wire.REFERENCE, (link.number,))
-        elif type(value) is BoundMethod:
-            return wire.Built(wire.REFERENCE, self._method_reference(value))
-        elif type(value) is _Module:
-            return wire.Built(wire.REFERENCE, (wire.MODULE_NUMBER,))
-        elif value is self or getattr(type(value), "promptse_candidate", None):
+        if is_of_program(value):
+            if getattr(value, "promptse_owner", None) is not self:
+                raise CannotCrossError("an object of another program cannot be sent to this one")
+            reference = reference_of(value)
+            if reference is not None:
+                return wire.Built(wire.REFERENCE, reference)
+            self.fail("interface", "a value of the program's class has no object there")
+        if isinstance(value, EntryPoint) and value.promptse_owner is self:
             return wire.Built(wire.REFERENCE, (wire.ENTRY_NUMBER,))
-        if isinstance(value, HandleType) or isinstance(type(value), HandleType):
-            if getattr(type(value), "promptse_owner", None) is self:
-                self.fail("interface", "a value of the program's class has no object there")
-            raise CannotCrossError("an object of another program cannot be sent to this one")
         return self._lend(value)
 
     def _lend(self, value: Any) -> wire.Built:
@@ -572,12 +546,6 @@ class Candidate(EntryPoint):
             _require_common_kind(value, self._language)
         self._announce_loan()
         return self._check_objects.describe(value)
-
-    def _method_reference(self, method: BoundMethod) -> tuple[int, str]:
-        target = method.promptse_target
-        if isinstance(target, HandleType):
-            return target.promptse_info.number, method.promptse_name
-        return link_of(target).number, method.promptse_name
 
     # -- answers ----------------------------------------------------------------------------------
 
@@ -618,7 +586,8 @@ class Candidate(EntryPoint):
             known = known()
         kind: Any = type(known)
         if kind is cls:
-            return self._update(known, content)
+            update_handle(known, content)
+            return known
         handle = make_handle(self, number, cls, content)
         try:
             reference = _ObjectReference(handle, self._forget)
@@ -626,13 +595,6 @@ class Candidate(EntryPoint):
             self._objects[number] = reference
         except TypeError:  # no weak reference to an int or a tuple is possible
             self._objects[number] = handle
-        return handle
-
-    def _update(self, handle: Any, content: list[Any]) -> Any:
-        info = type(handle).promptse_info
-        if info.mutable and len(content) == 1 and isinstance(content[0], info.base):
-            fill(info.base, handle, content[0])
-            link_of(handle).fetched = self.requests
         return handle
 
     def _count(self, number: Any) -> None:
@@ -813,30 +775,6 @@ class Candidate(EntryPoint):
             raise TypeError(str(error)) from None
 
 
-class _Module:
-    """The names of the program's module."""
-
-    def __init__(self, candidate: Candidate) -> None:
-        self.__dict__["_candidate"] = candidate
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name not in ENTRY_NAMES:
-            raise AttributeError(name)
-        return self.__dict__["_candidate"].ask("get", self, name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        self.__dict__["_candidate"].ask("set", self, name, value)
-
-    def __delattr__(self, name: str) -> None:
-        self.__dict__["_candidate"].ask("delete", self, name)
-
-    def __dir__(self) -> list[str]:
-        return [*self.__dict__["_candidate"].ask("names", self)]
-
-    def __repr__(self) -> str:
-        return "<the program's module>"
-
-
 ENTRY_NAMES = wire.words(
     "__name__ __doc__ __qualname__ __annotations__ __defaults__ __kwdefaults__ __wrapped__"
     " __members__ __all__ __version__ __author__"
@@ -880,14 +818,6 @@ def safe_text(error: BaseException) -> str:
         return str(error)
     except (Exception, CheckEnded):  # noqa: BLE001 - what a program forged, a handle's text
         return ""
-
-
-def _dict_of(value: Any) -> dict[str, Any]:
-    try:
-        object.__getattribute__(value, "promptse_link")
-    except AttributeError:
-        return {}
-    return {"promptse_link": True}
 
 
 _LOAD_CAUSES: tuple[Cause, ...] = ("syntax", "exception", "resource", "interface")

@@ -44,7 +44,7 @@ def build_exception(owner: ProgramOperations, parts: list[Any]) -> BaseException
         error.__dict__.setdefault("message", message)
         error.__dict__.setdefault("type_name", cls.__name__)
     if number >= 0:
-        object.__setattr__(error, "promptse_link", Link(owner, number))
+        object.__setattr__(error, "promptse_link", Link(number, owner.requests))
     error.__cause__ = cause
     error.__context__ = context
     error.__suppress_context__ = bool(suppressed)

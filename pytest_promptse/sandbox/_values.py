@@ -1,0 +1,209 @@
+"""Handles whose class extends a plain type, such as a namedtuple or a subclass of dict.
+
+They have the content that the program sent, as values of the plain type, and are compared by it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from datetime import date, datetime, time, timedelta
+from fractions import Fraction
+from functools import cache
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from pytest_promptse.sandbox._handle import (
+    MEASURING,
+    METHODS,
+    BoundMethod,
+    Handle,
+    ProgramValue,
+    binary,
+    is_of_program,
+    is_unread,
+    link_of,
+    read_of_program,
+    refuse,
+)
+from pytest_promptse.sandbox.guest.objects import BINARY, ORDER, SPECIALS
+from pytest_promptse.sandbox.guest.wire import words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_promptse.sandbox._handle import ClassInfo
+
+MUTABLE = (list, dict, set, bytearray, deque)
+_BY_ARGUMENTS = (Fraction, date, time, datetime, timedelta)
+_PICKLE = 4
+_PREDICATES = words(
+    "count index find rfind rindex startswith endswith issubset issuperset isdisjoint"
+)
+
+
+def refresh(value: Any) -> None:
+    """Fetch the content of a handle again if the program has run since the last fetch."""
+    info, link = value.promptse_info, link_of(value)
+    if info.mutable and link is not None and link.fetched != value.promptse_owner.requests:
+        fill(value, value.promptse_owner.ask("content", value))
+
+
+def fill(value: Any, content: Any) -> None:
+    """Replace the content of a mutable value by `content`, using the plain type's own methods.
+
+    The methods of the value's own class are not called.
+    """
+    base = value.promptse_info.base
+    if issubclass(base, dict):
+        base.clear(value)
+        for key, item in dict(content).items():
+            base.__setitem__(value, key, item)
+    elif base is set:
+        set.clear(value)
+        set.update(value, content)
+    elif base is deque:
+        deque.clear(value)
+        deque.extend(value, content)
+    else:
+        base.__setitem__(value, slice(None), content)
+    link = link_of(value)
+    if link is not None:
+        link.fetched = value.promptse_owner.requests
+
+
+def make_value(cls: Any, content: Any) -> Any:
+    """Return an instance of a mirrored class that extends a plain type.
+
+    `content` is a plain value equal to the result.
+    """
+    base = cls.promptse_info.base
+    if issubclass(base, PurePath):
+        return type.__call__(cls, str(content))
+    if issubclass(base, MUTABLE):
+        value = base.__new__(cls)
+        if base is deque:
+            deque.__init__(value, (), content.maxlen)
+        fill(value, content)
+        return value
+    # The arguments with which pickle would make a date, a time or a fraction.
+    arguments = content.__reduce_ex__(_PICKLE)[1] if base in _BY_ARGUMENTS else (content,)
+    return base.__new__(cls, *arguments)
+
+
+def _set(self: Any, name: str, value: Any) -> None:
+    if link_of(self) is None or name in self.promptse_info.base_names:
+        object.__setattr__(self, name, value)
+    else:
+        ProgramValue.__setattr__(self, name, value)
+
+
+def _read(self: Any, name: str) -> Any:
+    if name.startswith("promptse_") or is_unread(name) or link_of(self) is None:
+        return object.__getattribute__(self, name)
+    info = self.promptse_info
+    if name in info.base_names:
+        if name in _PREDICATES:
+            refresh(self)
+            return object.__getattribute__(self, name)
+        if not info.mutable and name not in info.overrides:
+            return object.__getattribute__(self, name)
+        if callable(getattr(info.base, name)):
+            return BoundMethod(self, name)
+    return ProgramValue.__getattr__(self, name)
+
+
+@cache
+def _compare(name: str, base: Any) -> Callable[[Any, Any], Any]:
+    plain = getattr(base, f"__{name}__")
+
+    def method(self: Any, other: Any) -> Any:
+        if link_of(self) is not None and is_of_program(other):
+            if f"__{name}__" in self.promptse_info.overrides:
+                return self.promptse_owner.ask("operate", name, self, other)
+            if other.promptse_info.base is not None:
+                refresh(other)
+        refresh(self)
+        return plain(self, other)
+
+    return method
+
+
+@cache
+def _binary(name: str, prefix: str, base: Any) -> Callable[..., Any]:
+    special = f"__{prefix}{name}__"
+    plain = getattr(base, special, None)
+    ask = binary(name, prefix)
+    is_loose = name not in MEASURING and base in (str, bytes, list, tuple)
+
+    def method(self: Any, other: Any, *modulo: Any) -> Any:
+        owner, info = self.promptse_owner, self.promptse_info
+        if issubclass(base, PurePath) and type(other) is str:
+            operands = (other, self) if prefix == "r" else (self, other)
+            return owner.ask("operate", name, *operands)
+        if is_of_program(other):
+            return ask(self, other, *modulo)
+        if special not in info.overrides and plain is not None:
+            if prefix == "i" and info.mutable:
+                result = owner.ask("operate", f"i{name}", self, other)
+                refresh(self)
+                return result
+            refresh(self)
+            return plain(self, other, *modulo)
+        if not is_loose:
+            refuse(self, f"the result of {name}")
+        return ask(self, other, *modulo)
+
+    return method
+
+
+@cache
+def _contains(base: Any) -> Callable[[Any, Any], bool]:
+    def method(self: Any, item: Any) -> bool:
+        decides = "__contains__" in self.promptse_info.overrides
+        says = not decides or bool(self.promptse_owner.ask("operate", "contains", self, item))
+        refresh(self)
+        has: bool = base.__contains__(self, item)
+        if decides and says and not has:
+            refuse(self, "membership")
+        return says and has
+
+    return method
+
+
+def value_namespace(info: ClassInfo) -> dict[str, Any]:
+    """Return the attributes of a mirrored class that extends a plain type."""
+    base: Any = info.base
+    names: dict[str, Any] = {
+        "__getattribute__": _read,
+        "__setattr__": _set,
+        "__delattr__": ProgramValue.__delattr__,
+        "__dict__": read_of_program("__dict__"),
+        **{name: Handle.__dict__[name] for name in ("__copy__", "__deepcopy__", "__reduce_ex__")},
+        "__hash__": base.__hash__,
+    }
+    orders = {f"__{name}__": name for name in ORDER}
+    names |= {
+        special: _compare(name, base) for special, name in orders.items() if hasattr(base, special)
+    }
+    special_names = {
+        special
+        for special in SPECIALS - {"__hash__", *orders}
+        if special in info.overrides
+        or (special in info.specials and not hasattr(base, special))
+        or (info.mutable and hasattr(base, special))
+        or (issubclass(base, PurePath) and special in ("__truediv__", "__rtruediv__"))
+    }
+    operators = {
+        f"__{prefix}{name}__": (name, prefix) for name in BINARY for prefix in ("", "r", "i")
+    }
+    for special in special_names:
+        if special in operators:
+            names[special] = _binary(*operators[special], base)
+        elif special in METHODS:
+            names[special] = METHODS[special]
+    if info.mutable or "__contains__" in info.overrides:
+        names["__contains__"] = _contains(base)
+    for special in ("__str__", "__repr__", "__format__"):
+        if info.mutable or special in info.overrides:
+            names[special] = METHODS[special]
+    return names
