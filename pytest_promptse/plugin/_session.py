@@ -37,6 +37,7 @@ from pytest_promptse.plugin._termination import handle_signals
 from pytest_promptse.record._files import LAST_RUN
 from pytest_promptse.record._files import write as write_record
 from pytest_promptse.record._instruments import with_baseline
+from pytest_promptse.record._verdicts import remedy
 from pytest_promptse.reports._writers import WRITERS
 from pytest_promptse.reports.terminal._comparison import render_comparisons
 from pytest_promptse.reports.terminal._summary import render
@@ -481,6 +482,10 @@ class PromptseSession:
         if missing:
             notice += f", without {missing} of {planned} variants, which were not measured"
         self._notices += [notice, f"see the course of its figures with: promptse history {name}"]
+        mending = remedy(record, of_losses=True)
+        # The summary has the command already if a suite fails.
+        if mending and not remedy(record):
+            self._notices.append(f"look for a prompt that loses less with: {' '.join(mending)}")
 
     # -- summary --------------------------------------------------------------------------------
 

@@ -196,18 +196,31 @@ def _chance_explains(suite: SuiteRecord, tasks: Sequence[TaskRecord]) -> bool:
     return suite.p_adjusted is not None and suite.p_adjusted >= _SIGNIFICANT
 
 
-def remedy(record: Record) -> list[str]:
+def remedy(record: Record, *, of_losses: bool = False) -> list[str]:
     """Return the command that looks for a template with which failing suites lose less.
 
     Its parts are quoted for a shell. It is empty without a suite that fails. A suite with a
     template of its own has no command: the search compares with the prompt as it is.
+
+    Args:
+        of_losses:
+            Whether to include suites that pass or have no gate, and solve less when reworded.
     """
-    failing = [s for s in record.suites if s.verdict == "fail" and s.template is None]
-    if record.invocation is None or not failing:
+    suites = [
+        suite
+        for suite in record.suites
+        if suite.template is None
+        and (suite.verdict == "fail" or (of_losses and _drop(suite) >= _LEAST_LOSS))
+    ]
+    if record.invocation is None or not suites:
         return []
     files = dict.fromkeys(
         posixpath.relpath(suite.id.partition("::")[0], record.invocation.directory)
-        for suite in failing
-        if suite.model == failing[0].model
+        for suite in suites
+        if suite.model == suites[0].model
     )
-    return ["promptse harden", *map(quote, files), f"--model {quote(failing[0].model)}"]
+    return ["promptse harden", *map(quote, files), f"--model {quote(suites[0].model)}"]
+
+
+def _drop(suite: SuiteRecord) -> float:
+    return suite.estimate("drop").value or 0.0

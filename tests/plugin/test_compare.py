@@ -18,6 +18,24 @@ def saved(pytester: pytest.Pytester) -> dict:
     return json.loads((pytester.path / ".promptse" / "baselines" / "main.json").read_text())
 
 
+@pytest.mark.parametrize("gate", [(), ("--promptse-min-auc-e", "0.99")])
+def test_a_saved_baseline_points_to_its_history_and_to_what_would_lose_less(
+    slug, run, answers, programs, gate
+):
+    model = answers({0.1: [programs.wrong], 0.2: [programs.wrong], 0.3: [programs.wrong]})
+    result = run("--promptse-model", model, "--promptse-save", "main", *gate)
+    assert result.ret == (1 if gate else 0)
+    shown = result.stdout.str()
+    assert "promptse history main" in shown
+    assert shown.count("promptse harden test_slug.py ") == 1
+
+
+def test_a_saved_baseline_without_a_loss_points_to_its_history_alone(slug, run):
+    shown = run(*REFERENCE, "--promptse-save", "main").stdout.str()
+    assert "promptse history main" in shown
+    assert "promptse harden" not in shown
+
+
 def test_a_run_that_fell_too_far_fails_the_item_that_compares(
     slug, run, answers, programs, pytester
 ):

@@ -202,11 +202,14 @@ def _errors(record: Record) -> Iterator[Text]:
 
 
 def _what_next(record: Record, width: int) -> Iterator[Text]:
-    """Show the command that looks for a template with which a failing suite loses less."""
+    """Show for a failing suite what shows since when it fails, and what would mend it.
+
+    The longer command stands last, so that the rest of the text can be pasted.
+    """
     words = remedy(record)
     if not words:
         return
-    line = f"what next: {words[0]}"
+    line = f"what next: promptse history, or {words[0]}"
     for word in words[1:]:
         if len(line) + len(word) + len("  \\") > width:
             yield Text(f"{line} \\", no_wrap=True, overflow="ignore")

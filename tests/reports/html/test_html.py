@@ -190,4 +190,5 @@ def test_a_failing_suite_is_followed_by_what_to_do_next(record):
     command = "promptse harden test_slug.py --model tiny"
     assert '<a href="#harmful">see which variants lose most</a>' in _html.render(fails)
     assert f"<code>{command}</code>" in _html.render(fails)
+    assert "<code>promptse history</code>" in _html.render(fails)
     assert "What next" not in _html.render(replace(fails, suites=[replace(suite, verdict="pass")]))
