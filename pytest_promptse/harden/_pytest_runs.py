@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _MEASURED = (0, 1)
 _LINES_OF_AN_ERROR = 3
+_NO_PROMPT = "harden: no test is marked promptse; name one that is"
 
 
 class PytestRuns:
@@ -92,13 +93,13 @@ class PytestRuns:
         self._say(f"measuring {', '.join(templates)} ({plan})")
         record = self._run([*self._tests, *self._options(templates, seed, variants, originals)])
         self.records.append(record)
-        # A gate without a solved original is an error as well, but not of the measurement.
+        if not record.suites:
+            raise PromptseError(_NO_PROMPT)
         missing = sum(suite.n_missing for suite in record.suites)
-        if missing or not record.suites:
-            reason = record.errors[0].message if record.errors else "no test is marked promptse"
+        if missing:
             raise PromptseError(
-                f"harden: {missing} variants were not measured: {reason}; the same command goes on "
-                "where this one stopped"
+                f"harden: {missing} variants were not measured: {_why_missing(record)}; the same "
+                "command goes on where this one stopped"
             )
         outcomes = outcomes_of(record)
         if unused := [name for name in templates if name not in outcomes]:
@@ -151,11 +152,27 @@ class PytestRuns:
             done = subprocess.run(  # noqa: S603 - the arguments are the user's own
                 command, capture_output=True, text=True, check=False
             )
-            if done.returncode not in _MEASURED or not path.is_file():
+            if done.returncode not in _MEASURED:
                 lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
                 reason = " / ".join(lines[-_LINES_OF_AN_ERROR:])
                 raise PromptseError(f"harden: pytest ended with {done.returncode}: {reason}")
+            if not path.is_file():
+                raise PromptseError(_NO_PROMPT)
             return Record.load(path)
+
+
+def _why_missing(record: Record) -> str:
+    """Return the error of a suite of which variants are missing.
+
+    A gate without a solved original is an error as well, but of a suite that was measured.
+    """
+    several = len({suite.template for suite in record.suites}) > 1
+    starts = tuple(
+        f"{suite.id}[{suite.template}-" if several else suite.id
+        for suite in record.suites
+        if suite.n_missing
+    )
+    return next(error.message for error in record.errors if error.where.startswith(starts))
 
 
 def outcomes_of(record: Record) -> Outcomes:

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from pytest_promptse.errors import PromptseError
+from pytest_promptse.harden._candidates import load_candidates
+from pytest_promptse.harden._pytest_runs import PytestRuns
+
+TEST = """import pytest
+
+@pytest.mark.promptse("Write `double(x: int) -> int`: return twice the number.", min_auc_e=0.9)
+def test_double(candidate):
+    assert candidate(2) == 4
+"""
+
+
+@pytest.fixture
+def measure(tmp_path, monkeypatch, fork_server):
+    """Measure templates of one's own with at most 20 requests."""
+
+    def run(command, *, capture_output, text, check):
+        assert (capture_output, text, check) == (True, True, False)
+        return fork_server.run(command, cwd=str(tmp_path), env=dict(os.environ))
+
+    monkeypatch.setattr("subprocess.run", run)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+
+    def measure(test: str, **templates: str) -> None:
+        (tmp_path / "test_it.py").write_text(test)
+        for name, source in templates.items():
+            (tmp_path / f"{name}.j2").write_text(source)
+        candidates = load_candidates([f"{name}.j2" for name in templates], tmp_path)
+        runs = PytestRuns(
+            ["test_it.py"], model="tiny", candidates=candidates, max_requests=20, say=lambda _: None
+        )
+        runs.measure([*templates, "untouched"])
+
+    return measure
+
+
+def test_of_several_errors_the_one_of_what_is_missing_is_told(measure):
+    # No original is solved with the first template, which is an error, but of no measurement.
+    with pytest.raises(PromptseError, match=r"6 variants were not measured: max_requests=20"):
+        measure(TEST, nothing="{# Asks for nothing. #}{{ task.prompt[:3] }}")
+
+
+def test_tests_without_a_prompt_are_told(measure):
+    with pytest.raises(PromptseError, match="no test is marked promptse"):
+        measure("def test_it():\n    pass\n")
