@@ -200,7 +200,7 @@ def _front(
     ideas = table_of(
         "ideas",
         "What the candidates do",
-        candidates.values(),
+        [candidate for name, candidate in candidates.items() if name in last],
         (text("template", "template"), lambda candidate: candidate.name),
         (text("idea", "idea"), lambda candidate: candidate.idea),
         brief=0,
