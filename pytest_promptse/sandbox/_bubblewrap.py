@@ -39,7 +39,12 @@ def bubblewrap_command(program: str, mounts: Mounts, *, worker: int) -> list[str
     if os.geteuid() != 0:
         return command
     # The limit on processes does not bind root, and bind mounts would show files of root.
-    order = json.dumps({"uid": worker_uid(worker), "command": command})
+    return as_user(worker_uid(worker), command)
+
+
+def as_user(uid: int, command: list[str]) -> list[str]:
+    """Return the command line by which root executes `command` as a user without privileges."""
+    order = json.dumps({"uid": uid, "command": command})
     return [sys.executable, "-I", "-S", _launch.__file__, order]
 
 

@@ -43,7 +43,6 @@ from pytest_promptse.sandbox.guest.twins import of_program
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from pytest_promptse.errors import SandboxError
     from pytest_promptse.sandbox._execution import Execution
     from pytest_promptse.sandbox._surroundings import CheckSurroundings
 
@@ -174,7 +173,9 @@ class Candidate(EntryPoint):
         self._language = language
         self._start = start
         self._before_loan = before_loan
+        # That in which the program is loaded, and all, with those of runs as a script.
         self._execution: Execution | None = None
+        self._executions: list[Execution] = []
         self._failure: Failure | None = None
         # Every exception that the program has sent, raised or as a value or a cause, and the
         # failure that it is if it ends the check, and the program's traceback.
@@ -185,17 +186,12 @@ class Candidate(EntryPoint):
         self._counts: dict[int, int] = {}
         self._released: list[list[int]] = []
         self._lock = threading.RLock()
-        self._was_run = False
         self._answers = 0
         self._received = 0
-        self._broken: SandboxError | None = None
         self._broken_check = ""
         self._surroundings: CheckSurroundings | None = None
         self._is_closed = False
         self._failed_assertion: BaseException | None = None
-        self._script_output = ""
-        self._script_seconds = 0.0
-        self._script_cpu = 0.0
         self.requests = 0
 
     # -- what checks use ------------------------------------------------------------------------
@@ -232,8 +228,8 @@ class Candidate(EntryPoint):
             self._stop(self._failure)
         if self._language != "python":
             self.break_check("candidate.run() is for Python; take the fixture 'program'")
-        self._was_run = True
         execution = self._start(stdin=stdin.encode("utf-8", "surrogateescape"), separate=True)
+        self._executions.append(execution)
         try:
             execution.send(self._encode_program("script", list(args)))
             problem = execution.receive_to_end()
@@ -245,11 +241,7 @@ class Candidate(EntryPoint):
         except wire.WireError as broken:
             self.fail("exception", f"the program broke the protocol: {broken}")
         finally:
-            self._broken = self._broken or execution.broken
             execution.close()
-            self._script_output += execution.output.text() + execution.errors.text()
-            self._script_seconds += execution.seconds
-            self._script_cpu += execution.cpu
         return ScriptResult(
             stdout=execution.output.text(), stderr=execution.errors.text(), returncode=code
         )
@@ -288,21 +280,21 @@ class Candidate(EntryPoint):
     @property
     def output(self) -> str:
         """The standard output and error of the program so far, up to the limit."""
-        if self._execution is None:
-            return self._script_output
-        self._execution.drain_output()
-        streams = dict.fromkeys((self._execution.output, self._execution.errors))
-        return "".join(stream.text() for stream in streams) + self._script_output
+        streams: dict[Any, None] = {}
+        for execution in self._executions:
+            execution.drain_output()
+            streams |= dict.fromkeys((execution.output, execution.errors))
+        return "".join(stream.text() for stream in streams)
 
     @property
     def seconds(self) -> float:
         """Wall-clock seconds that the program itself used, without the time of the check."""
-        return (self._execution.seconds if self._execution else 0.0) + self._script_seconds
+        return sum(execution.seconds for execution in self._executions)
 
     @property
     def cpu_seconds(self) -> float:
         """CPU seconds of the program and its child processes; known after the execution."""
-        return (self._execution.cpu if self._execution else 0.0) + self._script_cpu
+        return sum(execution.cpu for execution in self._executions)
 
     # -- the life of the execution --------------------------------------------------------------
 
@@ -320,6 +312,7 @@ class Candidate(EntryPoint):
         if self._execution is None:
             captures = self._surroundings is not None and self._surroundings.captures
             self._execution = self._start(separate=captures)
+            self._executions.append(self._execution)
             self._execution.send(self._encode_program("load", self._entry_point))
             problem = self._await_result(self._execution, (), {}, stops=False)
             if problem is not None:
@@ -345,12 +338,10 @@ class Candidate(EntryPoint):
         """
         if self._broken_check:
             raise TaskError(self._broken_check)
-        broken = self._broken
-        if broken is None and self._execution is not None:
-            broken = self._execution.broken
-        if broken is not None:
-            raise broken
-        if self._execution is None and not self._was_run and self._failure is None:
+        for execution in self._executions:
+            if execution.broken is not None:
+                raise execution.broken
+        if not self._executions and self._failure is None:
             with contextlib.suppress(ProgramStopped):
                 self._need_execution()
         if self._execution is not None and self._failure is None:

@@ -30,7 +30,7 @@ from pytest_promptse._redaction import shown
 from pytest_promptse.errors import SandboxError
 from pytest_promptse.sandbox import _watch
 from pytest_promptse.sandbox._limits import check_seconds
-from pytest_promptse.sandbox.guest import landlock
+from pytest_promptse.sandbox.guest import guest, landlock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable
@@ -171,7 +171,7 @@ class Checker:
         # If it has died, that is seen below. What it forked may hold the socket and never read.
         with contextlib.suppress(OSError):
             self._socket.settimeout(allowed)
-            self._socket.sendall(len(request).to_bytes(_HEADER, "big") + request)
+            self._socket.sendall(len(request).to_bytes(_HEADER - 1, "big") + request)
         self._socket.setblocking(False)
         while True:
             kind, body = self._next_message(deadline, allowed)
@@ -314,7 +314,11 @@ def open_descriptors() -> set[int]:
 
 def _serve(channel: socket.socket, work: Callable[[bytes], bytes]) -> None:
     this: Final = os.getpid()
-    while (request := _read(channel)) is not None:
+    while True:
+        try:
+            request = guest.receive(channel.fileno())
+        except SystemExit:  # the parent has closed the socket
+            return
         reply = work(request)
         if os.getpid() != this:  # a process that the check forked and did not end
             return
@@ -331,16 +335,3 @@ def _tell_of_start(channel: socket.socket, limits: Limits) -> None:
 
 def _send(channel: socket.socket, kind: bytes, body: bytes) -> None:
     channel.sendall(kind + len(body).to_bytes(_HEADER - 1, "big") + body)
-
-
-def _read(channel: socket.socket) -> bytes | None:
-    data = bytearray()
-    size = _HEADER
-    while len(data) < size:
-        part = channel.recv(size - len(data) if len(data) >= _HEADER else _HEADER - len(data))
-        if not part:
-            return None
-        data += part
-        if len(data) == _HEADER:
-            size += int.from_bytes(data, "big")
-    return bytes(data[_HEADER:])

@@ -5,18 +5,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import SandboxError
-from pytest_promptse.sandbox import _launch
-from pytest_promptse.sandbox._bubblewrap import python_command, worker_uid
+from pytest_promptse.sandbox._bubblewrap import as_user, python_command, worker_uid
 from pytest_promptse.sandbox._mounts import PACKAGES
 from pytest_promptse.sandbox.guest import landlock
 
@@ -53,10 +50,7 @@ class Confinement:
     def command(self, mounts: Mounts) -> list[str]:
         """Return the command line of the zygote."""
         command = python_command(mounts.python)
-        if self.uid is None:
-            return command
-        order = json.dumps({"uid": self.uid, "command": command})
-        return [sys.executable, "-I", "-S", _launch.__file__, order]
+        return command if self.uid is None else as_user(self.uid, command)
 
 
 def check_landlock() -> None:

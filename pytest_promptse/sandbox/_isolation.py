@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -72,12 +73,13 @@ def open_sandbox(
     count = workers or 2 * len(os.sched_getaffinity(0))
     if count < 1:
         raise SandboxError(f"workers must be at least 1, not {workers}")
+    wanted = _Wanted(workers=count, packages=packages, image=image, folders=folders)
     if level != "auto":
-        return _OPENERS[level](count, packages, image, folders)
+        return _open(level, wanted)
     reasons = []
     for name in ("bwrap", "podman", "docker", "landlock"):
         try:
-            return _OPENERS[name](count, packages, image, folders)
+            return _open(name, wanted)
         except SandboxError as error:
             reasons.append(f"{name}: {error}")
     raise SandboxError(
@@ -93,152 +95,135 @@ _NAMESPACES = (
 )
 
 
-def _open(sandbox: SandboxPool) -> SandboxPool:
-    """Run a trial program in `sandbox` and return it, so that errors occur at the start."""
+@dataclass(frozen=True, kw_only=True)
+class _Wanted:
+    """What a level opens a sandbox for: the arguments of `open_sandbox`."""
+
+    workers: int
+    packages: tuple[str, ...]
+    image: str | None
+    folders: tuple[str, ...]
+
+
+def _open(level: str, wanted: _Wanted) -> SandboxPool:
+    """Open a level and run a trial program, so that errors occur at the start."""
+    sandbox = _OPENERS[level](wanted)
     try:
-        with sandbox.load("def probe(): return 7", entry_point="probe") as candidate:
-            answer = candidate()
-    except SandboxError:
+        _try(sandbox)
+    except SandboxError as error:
         sandbox.close()
+        is_blocked = any(
+            word in str(error) for word in ("namespace", "uid map", "Operation not permitted")
+        )
+        if level == "bwrap" and is_blocked:
+            raise SandboxError(f"{error}; {_NAMESPACES}") from None
         raise
-    if answer != 7:  # noqa: PLR2004
-        sandbox.close()
-        raise SandboxError(f"a trial program answered {answer!r} instead of 7")
     return sandbox
 
 
-def _open_bwrap(
-    workers: int, packages: tuple[str, ...], _: str | None, folders: tuple[str, ...]
-) -> SandboxPool:
+def _try(sandbox: SandboxPool) -> None:
+    with sandbox.load("def probe(): return 7", entry_point="probe") as candidate:
+        answer = candidate()
+    if answer != 7:  # noqa: PLR2004
+        raise SandboxError(f"a trial program answered {answer!r} instead of 7")
+
+
+def _open_bwrap(wanted: _Wanted) -> SandboxPool:
     program = shutil.which("bwrap")
     if sys.platform != "linux" or program is None:
         raise SandboxError("bubblewrap is not installed: apt-get install bubblewrap")
     filters = compile_filters()
-    mounts = build_mounts(packages, folders)
+    mounts = build_mounts(wanted.packages, wanted.folders)
     spawner = ThreadPoolExecutor(1, thread_name_prefix="promptse-spawner")
-
-    def make_worker(number: int) -> Worker:
-        return Worker(
+    return SandboxPool(
+        isolation_level="bwrap",
+        description="bubblewrap: programs see no network, no home, no project, no secrets",
+        make_worker=lambda number: Worker(
             command=lambda: bubblewrap_command(program, mounts, worker=number),
             spawn=lambda function: spawner.submit(function).result(),
             isolation="namespaces",
             filters=filters,
             packages=PACKAGES,
-        )
-
-    pool = SandboxPool(
-        isolation_level="bwrap",
-        description="bubblewrap: programs see no network, no home, no project, no secrets",
-        make_worker=make_worker,
+        ),
         release=spawner.shutdown,
-        workers=workers,
+        workers=wanted.workers,
         folder="/tmp",  # noqa: S108 - the private one
         ahead=True,
     )
-    try:
-        return _open(pool)
-    except SandboxError as error:
-        if any(word in str(error) for word in ("namespace", "uid map", "Operation not permitted")):
-            raise SandboxError(f"{error}; {_NAMESPACES}") from None
-        raise
 
 
-def _open_landlock(
-    workers: int, packages: tuple[str, ...], _: str | None, folders: tuple[str, ...]
-) -> SandboxPool:
+def _open_landlock(wanted: _Wanted) -> SandboxPool:
     check_landlock()
     filters = compile_filters(namespaces=False)
-    mounts = build_mounts(packages, folders)
+    mounts = build_mounts(wanted.packages, wanted.folders)
     top = tempfile.mkdtemp(prefix="promptse-")
 
     def make_worker(number: int) -> Worker:
         confinement = confine(mounts, top, worker=number)
         return Worker(
             command=lambda: confinement.command(mounts),
-            spawn=lambda function: function(),
             isolation="landlock",
             filters=filters,
             packages=confinement.packages,
             confinement=confinement,
         )
 
-    return _open(
-        SandboxPool(
-            isolation_level="landlock",
-            description=(
-                "Landlock, without namespaces: programs see no network, no home, no project; "
-                "weaker than bubblewrap (docs/explanation/sandbox.md#isolation-levels)"
-            ),
-            make_worker=make_worker,
-            release=lambda: _remove(top),
-            workers=workers,
-            folder=top,
-        )
+    return SandboxPool(
+        isolation_level="landlock",
+        description=(
+            "Landlock, without namespaces: programs see no network, no home, no project; "
+            "weaker than bubblewrap (docs/explanation/sandbox.md#isolation-levels)"
+        ),
+        make_worker=make_worker,
+        release=lambda: _remove(top),
+        workers=wanted.workers,
+        folder=top,
     )
 
 
-def _open_none(
-    workers: int, packages: tuple[str, ...], _: str | None, folders: tuple[str, ...]
-) -> SandboxPool:
+def _open_none(wanted: _Wanted) -> SandboxPool:
     folder = tempfile.mkdtemp(prefix="promptse-")
-    mounts = build_mounts(packages, folders)
+    mounts = build_mounts(wanted.packages, wanted.folders)
     found = [Path(source).parent for source, target in mounts.binds if target.startswith(PACKAGES)]
-
-    def make_worker(_: int) -> Worker:
-        return Worker(
+    return SandboxPool(
+        isolation_level="none",
+        description="none: programs run with your rights, only limits of time and memory hold",
+        make_worker=lambda _: Worker(
             command=lambda: python_command(mounts.python),
-            spawn=lambda function: function(),
             isolation="none",
             filters=Filters(),
             packages=str(found[0]) if found else "",
-        )
-
-    return _open(
-        SandboxPool(
-            isolation_level="none",
-            description="none: programs run with your rights, only limits of time and memory hold",
-            make_worker=make_worker,
-            release=lambda: _remove(folder),
-            workers=workers,
-            folder=folder,
-        )
+        ),
+        release=lambda: _remove(folder),
+        workers=wanted.workers,
+        folder=folder,
     )
 
 
-def _open_container(
-    name: str, workers: int, _: tuple[str, ...], image: str | None, folders: tuple[str, ...]
-) -> SandboxPool:
-    if folders:
+def _open_container(name: str, wanted: _Wanted) -> SandboxPool:
+    if wanted.folders:
         raise SandboxError(
             "a container does not show the toolchains of this machine, which programs in other "
             "languages need; give --promptse-sandbox bwrap or landlock"
         )
-    chosen = image or default_image()
-    engine = find_engine(name, chosen)
+    image = wanted.image or default_image()
+    engine = find_engine(name, image)
     filters = compile_filters() if sys.platform == "linux" else Filters()
-
-    def make_worker(_: int) -> Worker:
-        return Worker(
-            command=lambda: container_command(engine, chosen),
-            spawn=lambda function: function(),
+    return SandboxPool(
+        isolation_level=name,
+        description=f"{name} ({image}): programs see no network and none of your files",
+        make_worker=lambda _: Worker(
+            command=lambda: container_command(engine, image),
             isolation="user",
             filters=filters,
-            packages="",
-        )
-
-    return _open(
-        SandboxPool(
-            isolation_level=name,
-            description=f"{name} ({chosen}): programs see no network and none of your files",
-            make_worker=make_worker,
-            release=lambda: None,
-            workers=workers,
-            folder="/tmp",  # noqa: S108 - the container's
-        )
+        ),
+        release=lambda: None,
+        workers=wanted.workers,
+        folder="/tmp",  # noqa: S108 - the container's
     )
 
 
-_OPENERS: dict[str, Callable[[int, tuple[str, ...], str | None, tuple[str, ...]], SandboxPool]] = {
+_OPENERS: dict[str, Callable[[_Wanted], SandboxPool]] = {
     "bwrap": _open_bwrap,
     "docker": partial(_open_container, "docker"),
     "podman": partial(_open_container, "podman"),

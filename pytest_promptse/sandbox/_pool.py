@@ -10,7 +10,6 @@ from pytest_promptse.errors import SandboxError
 from pytest_promptse.sandbox._candidate import Candidate
 from pytest_promptse.sandbox._execution import Execution
 from pytest_promptse.sandbox._limits import Limits
-from pytest_promptse.sandbox._prefork import PreforkPool
 from pytest_promptse.sandbox._watch import Watchdog
 from pytest_promptse.sandbox.guest import wire
 
@@ -62,7 +61,7 @@ class SandboxPool:
         self._release = release
         self._folder = folder
         self._ahead = ahead
-        self._prefork = PreforkPool()
+        self._spares: dict[Worker, Execution] = {}
         self._watchdog = Watchdog()
         self._started = 0
         self._all: list[Worker] = []
@@ -125,9 +124,8 @@ class SandboxPool:
                 if self._on_start is not None:
                     self._on_start(limits)
                 needs_own = stdin is not None or separate or network
-                execution = None if needs_own else self._prefork.take(worker, limits)
+                execution = self._take_spare(worker, None if needs_own else limits)
                 if execution is None:
-                    self._prefork.drop(worker)
                     execution = Execution(
                         worker,
                         limits,
@@ -137,10 +135,10 @@ class SandboxPool:
                         network=network,
                     )
                 self._started += 1
-                self._prefork_next(limits)
+                self._prepare_next(limits)
                 execution.on_stuck = self._on_stuck
                 executions.append(execution)
-                self._watchdog.add(execution)
+                self._watchdog.add(execution.watch)
                 return execution
 
             executions: list[Execution] = []
@@ -158,7 +156,7 @@ class SandboxPool:
                 candidate.finish()
             finally:
                 for execution in executions:
-                    self._watchdog.remove(execution)
+                    self._watchdog.remove(execution.watch)
                 candidate.close()
 
     @contextlib.contextmanager
@@ -190,17 +188,35 @@ class SandboxPool:
             if self._free:
                 # The worker that was used last, since its memory is still in the processor's
                 # caches.
-                worker = self._prefork.among(self._free) or self._free[-1]
+                worker = self._with_spare() or self._free[-1]
                 self._free.remove(worker)
                 return worker
             worker = self._make_worker(len(self._all))
             self._all.append(worker)
             return worker
 
-    def _prefork_next(self, limits: Limits) -> None:
-        """Start a process for the next program, if a worker is idle."""
+    def _with_spare(self) -> Worker | None:
+        """Return an idle worker that has a spare process."""
+        return next((worker for worker in self._free if worker in self._spares), None)
+
+    def _take_spare(self, worker: Worker, limits: Limits | None) -> Execution | None:
+        """Return the spare process of `worker`, and end it if it cannot take `limits`."""
+        spare = self._spares.pop(worker, None)
+        if spare is None or (limits is not None and spare.adopt(limits)):
+            return spare
+        with contextlib.suppress(SandboxError):
+            spare.close()
+        return None
+
+    def _prepare_next(self, limits: Limits) -> None:
+        """Start a spare process for the next program, if a worker is idle.
+
+        It runs no program code before it gets its program. It is in another jail than the running
+        program, so the two cannot see each other, and resource use is counted separately. If it
+        does not start, the pool continues without it.
+        """
         with self._changed:
-            if not self._ahead or self._alone or self._prefork.among(self._free):
+            if not self._ahead or self._alone or self._with_spare():
                 return
             if self._free:
                 worker = self._free.pop()
@@ -211,9 +227,14 @@ class SandboxPool:
                 return
             self._busy += 1
         try:
-            self._prefork.make(worker, limits, folder=self._folder)
+            with contextlib.suppress(SandboxError):
+                self._spares[worker] = Execution(worker, limits, folder=self._folder)
         finally:
             self._release_worker(worker)
+
+    def _drop_spares(self) -> None:
+        for worker in [*self._spares]:
+            self._take_spare(worker, None)
 
     def _wants_another_jail(self) -> bool:
         return len(self._all) < self.workers and self._started > _WORTH_ANOTHER_JAIL
@@ -240,7 +261,7 @@ class SandboxPool:
                 self._all.append(worker)
                 self._free.append(worker)
             self._bury_dead(wait=False)
-            self._prefork.close()
+            self._drop_spares()
             for worker in self._all:
                 worker.start()
             return [worker.descriptor for worker in self._all]
@@ -306,5 +327,5 @@ class SandboxPool:
         self._watchdog.close()
         for worker in self._all:
             worker.stop()
-        self._prefork.close()
+        self._drop_spares()
         self._release()

@@ -11,7 +11,10 @@ import signal
 import threading
 import time
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 INTERVAL_SECONDS = 0.025
 _SHORTEST_INTERVAL_SECONDS = 0.005
@@ -71,29 +74,23 @@ def stalled() -> float:
     return int(total) / 1e6 if total.strip().isdigit() else 0.0
 
 
-class Watched(Protocol):
-    """An execution that a `Watchdog` checks."""
-
-    def watch(self) -> float:
-        """Enforce the limits. Return the CPU seconds that are left."""
-
-
 class Watchdog:
-    """A thread in which every `Watched` enforces its limits while the checker is busy.
+    """A thread in which every execution enforces its limits while the checker is busy.
 
+    It calls the function ``watch`` of each execution, which returns the CPU seconds that are left.
     An execution that is removed within `INTERVAL_SECONDS` is never watched.
     """
 
     def __init__(self) -> None:
-        self._watched: dict[Watched, float] = {}
+        self._watched: dict[Callable[[], float], float] = {}
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._asleep = self._closed = False
 
-    def add(self, watched: Watched) -> None:
+    def add(self, watch: Callable[[], float]) -> None:
         """Watch an execution. The first call starts the thread."""
         with self._changed:
-            self._watched[watched] = time.monotonic() + INTERVAL_SECONDS
+            self._watched[watch] = time.monotonic() + INTERVAL_SECONDS
             if self._asleep:
                 self._changed.notify()
         self.start()
@@ -104,10 +101,10 @@ class Watchdog:
             self._thread = threading.Thread(target=self._run, name="promptse-watchdog", daemon=True)
             self._thread.start()
 
-    def remove(self, watched: Watched) -> None:
+    def remove(self, watch: Callable[[], float]) -> None:
         """Stop watching."""
         with self._changed:
-            self._watched.pop(watched, None)
+            self._watched.pop(watch, None)
 
     def close(self) -> None:
         """End the thread."""
@@ -131,12 +128,12 @@ class Watchdog:
                 if self._closed:
                     return
                 now = time.monotonic()
-                due = [watched for watched, when in self._watched.items() if when <= now]
-            for watched in due:
-                pause = min(INTERVAL_SECONDS, watched.watch())
+                due = [watch for watch, when in self._watched.items() if when <= now]
+            for watch in due:
+                pause = min(INTERVAL_SECONDS, watch())
                 with self._changed:
-                    if watched in self._watched:
-                        self._watched[watched] = time.monotonic() + pause
+                    if watch in self._watched:
+                        self._watched[watch] = time.monotonic() + pause
 
     def _pause(self) -> float:
         first = min(self._watched.values(), default=time.monotonic() + INTERVAL_SECONDS)

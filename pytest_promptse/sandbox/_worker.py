@@ -69,9 +69,6 @@ class Worker:
     ----------
     command : callable
         Returns the command line that starts the zygote.
-    spawn : callable
-        Runs a function in a thread that outlives the worker. The jail ends when the thread that
-        started it ends (``PR_SET_PDEATHSIG``).
     isolation : {"namespaces", "landlock", "user", "none"}
         How the zygote isolates each program: in its own namespaces, by Landlock, as another user,
         or not at all.
@@ -79,6 +76,9 @@ class Worker:
         The system-call filters.
     packages : str
         Folder of the packages that programs may import.
+    spawn : callable, optional
+        Runs a function in a thread that outlives the worker, for a jail that ends when the thread
+        that started it ends (``PR_SET_PDEATHSIG``).
     confinement : Confinement, optional
         Folder and rules of programs under Landlock.
     """
@@ -87,10 +87,10 @@ class Worker:
         self,
         *,
         command: Callable[[], Sequence[str]],
-        spawn: Callable[[Callable[[], None]], None],
         isolation: Isolation,
         filters: Filters,
-        packages: str,
+        packages: str = "",
+        spawn: Callable[[Callable[[], None]], None] = lambda function: function(),
         confinement: Confinement | None = None,
     ) -> None:
         self._command = command

@@ -62,7 +62,7 @@ def test_blocked_namespaces_name_what_allows_them(monkeypatch):
     def refused(_):
         raise SandboxError("the jail does not start: bwrap: No permissions to create new namespace")
 
-    monkeypatch.setattr(_isolation, "_open", refused)
+    monkeypatch.setattr(_isolation, "_try", refused)
     with pytest.raises(SandboxError, match=r"sysctl .*userns=0, in docker: --security-opt seccomp"):
         open_sandbox("bwrap")
 

@@ -52,7 +52,7 @@ class _Hashing:
 def take(parts: list[Any], *kinds: type | tuple[type, ...]) -> list[Any]:
     """Return `parts` if there is one part for each of `kinds`, of exactly that type.
 
-    A tuple in `kinds` allows several types.
+    A tuple in `kinds` allows several types, and `object` any.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def take(parts: list[Any], *kinds: type | tuple[type, ...]) -> list[Any]:
     if len(parts) != len(kinds):
         raise WireError(f"expected {len(kinds)} parts, not {len(parts)}")
     for part, kind in zip(parts, kinds, strict=True):
-        if type(part) not in (kind if isinstance(kind, tuple) else (kind,)):
+        if kind is not object and type(part) not in (kind if isinstance(kind, tuple) else (kind,)):
             raise WireError(f"a part of type {type(part).__name__} is out of place")
     return parts
 

@@ -28,7 +28,7 @@ _SYS_CLONE = {"x86_64": 56, "aarch64": 220, "riscv64": 220, "ppc64le": 120}
 # This loader keeps the interpreter's lock during a call. A forked child could not acquire it again.
 _libc = ctypes.PyDLL(None, use_errno=True)
 # Looked up once here and not in every child. Other systems than Linux lack some of them.
-_syscall: Any = _libc.syscall
+system_call: Any = _libc.syscall
 _prctl: Any = getattr(_libc, "prctl", None)
 _mount: Any = getattr(_libc, "mount", None)
 _capset: Any = getattr(_libc, "capset", None)
@@ -51,7 +51,8 @@ _CAPABILITY_HEADER = ctypes.byref(_CapabilityHeader(_CAPABILITY_VERSION_3, 0))
 _NO_CAPABILITIES = ctypes.byref(_CapabilitySets())
 
 
-def _check(result: int, what: str) -> int:
+def check(result: int, what: str) -> int:
+    """Return `result`, or raise OSError about `what` if it is that of a call that failed."""
     if result < 0:
         code = ctypes.get_errno()
         raise OSError(code, f"{what}: {os.strerror(code)}")
@@ -71,7 +72,7 @@ def fork(namespaces: int) -> int:
     """
     if not namespaces:
         return os.fork()
-    return _check(_syscall(_CLONE, namespaces | signal.SIGCHLD, None, 0, 0, 0), "clone")
+    return check(system_call(_CLONE, namespaces | signal.SIGCHLD, None, 0, 0, 0), "clone")
 
 
 def mount_tmpfs(path: bytes, options: bytes) -> None:
@@ -79,7 +80,7 @@ def mount_tmpfs(path: bytes, options: bytes) -> None:
 
     `options` are those of tmpfs, such as ``b"size=64m"``. OSError is raised if the kernel refuses.
     """
-    _check(_mount(b"tmpfs", path, b"tmpfs", _MS_NOSUID_NODEV, options), "mount")
+    check(_mount(b"tmpfs", path, b"tmpfs", _MS_NOSUID_NODEV, options), "mount")
 
 
 def start_loopback() -> None:
@@ -90,7 +91,12 @@ def start_loopback() -> None:
 
 def drop_capabilities() -> None:
     """Drop all capabilities of this process."""
-    _check(_capset(_CAPABILITY_HEADER, _NO_CAPABILITIES), "capset")
+    check(_capset(_CAPABILITY_HEADER, _NO_CAPABILITIES), "capset")
+
+
+def refuse_privileges() -> None:
+    """Set the flag that the kernel requires for filters and Landlock. Children inherit it."""
+    check(_prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
 
 
 class SystemCallFilter:
@@ -104,9 +110,7 @@ class SystemCallFilter:
 
     def __init__(self, instructions: bytes) -> None:
         if instructions:
-            # The kernel requires this flag for a filter. It cannot be unset, and children inherit
-            # it.
-            _check(_prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
+            refuse_privileges()
         self._program = _FilterProgram(len(instructions) // 8, instructions)
         self._reference = ctypes.byref(self._program)
 
@@ -114,12 +118,12 @@ class SystemCallFilter:
         """Install the filter for this process and all processes that it starts."""
         if self._program.length:
             result = _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, self._reference, 0, 0)
-            _check(result, "seccomp")
+            check(result, "seccomp")
 
 
 def adopt_orphans() -> None:
     """Become the parent of every orphan among this process's descendants (Linux)."""
-    _check(_prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "prctl")
+    check(_prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "prctl")
 
 
 def resource_bounds(limits: dict[str, int]) -> list[tuple[int, tuple[int, int]]]:

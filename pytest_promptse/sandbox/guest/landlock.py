@@ -13,13 +13,14 @@ import struct
 import sys
 from typing import TYPE_CHECKING, Any
 
+from pytest_promptse.sandbox.guest import kernel
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION = 1
 _PATH_BENEATH = 1
-_PR_SET_NO_NEW_PRIVS = 38
 # Of linux/landlock.h.
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = (1 << bit for bit in range(4))
 _TRUNCATE = 1 << 14
@@ -74,7 +75,7 @@ def _ruleset(handled: int, grants: Iterable[tuple[str, int]], *, scopes: int) ->
     tcp = _TCP if version() >= _TCP_VERSION else 0
     attributes = struct.pack("QQQ", handled, tcp, scopes if version() >= SCOPE_VERSION else 0)
     known = 8 if version() < _TCP_VERSION else 16 if version() < SCOPE_VERSION else 24
-    ruleset = _checked(_call(_CREATE_RULESET, attributes, known, 0))
+    ruleset = kernel.check(_call(_CREATE_RULESET, attributes, known, 0), "landlock")
     for path, rights in grants:
         try:
             place = os.open(path, os.O_PATH | os.O_CLOEXEC)
@@ -84,7 +85,7 @@ def _ruleset(handled: int, grants: Iterable[tuple[str, int]], *, scopes: int) ->
             allowed = rights if os.path.isdir(path) else rights & _ON_FILES & handled  # noqa: PTH112 - pathlib would grow every child
             if allowed:
                 rule = struct.pack("=Qi", allowed, place)
-                _checked(_call(_ADD_RULE, ruleset, _PATH_BENEATH, rule, 0))
+                kernel.check(_call(_ADD_RULE, ruleset, _PATH_BENEATH, rule, 0), "landlock")
         finally:
             os.close(place)
     return ruleset
@@ -98,13 +99,8 @@ def restrict(ruleset: int) -> None:
     OSError
         If the kernel refuses it.
     """
-    _checked(_libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-    _checked(_call(_RESTRICT_SELF, ruleset, 0))
-
-
-@functools.cache
-def _libc() -> Any:
-    return ctypes.PyDLL(None, use_errno=True)
+    kernel.refuse_privileges()
+    kernel.check(_call(_RESTRICT_SELF, ruleset, 0), "landlock")
 
 
 def _call(number: int, *arguments: Any) -> int:
@@ -112,11 +108,4 @@ def _call(number: int, *arguments: Any) -> int:
         ctypes.c_long(word) if isinstance(word, int) else ctypes.c_char_p(word)
         for word in arguments
     ]
-    return int(_libc().syscall(ctypes.c_long(number), *words))
-
-
-def _checked(result: int) -> int:
-    if result < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, f"landlock: {os.strerror(code)}")
-    return result
+    return int(kernel.system_call(ctypes.c_long(number), *words))

@@ -12,11 +12,11 @@ loaded, no value of the type can exist. The module is only imported to build a r
 
 from __future__ import annotations
 
-import builtins
 import importlib
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_promptse.sandbox.guest.decode import take
 from pytest_promptse.sandbox.guest.merge import merge
 from pytest_promptse.sandbox.guest.wire import WireError, words
 
@@ -304,16 +304,6 @@ def _is_path(name: str, to_program: bool) -> bool:
     return name == "pathlib.PosixPath" and not to_program
 
 
-def _check_types(kind: Kind, parts: Any) -> None:
-    """Raise WireError unless `parts` have the types of this kind."""
-    if len(parts) != len(kind.types):
-        raise WireError("a value has too few or too many parts")
-    for part, types in zip(parts, kind.types, strict=True):
-        allowed = types if isinstance(types, tuple) else (types,)
-        if object not in allowed and type(part) not in allowed:
-            raise WireError(f"a part of type {type(part).__name__} is out of place")
-
-
 def build(parts: Any, *, in_program: bool) -> Any:
     """Return the value with this type name and parts.
 
@@ -326,8 +316,7 @@ def build(parts: Any, *, in_program: bool) -> Any:
     kind = KINDS.get(name) if type(name) is str else None
     if kind is None or (kind.to_program and not in_program):
         raise WireError("a value of an unknown type")
-    _check_types(kind, rest)
-    return _strictly(kind.build, *rest)
+    return _strictly(kind.build, *take(rest, *kind.types))
 
 
 def update(kind: Kind, value: Any, parts: Any) -> None:
@@ -338,8 +327,7 @@ def update(kind: Kind, value: Any, parts: Any) -> None:
     WireError
         If the parts do not fit it.
     """
-    _check_types(kind, parts)
-    _strictly(kind.update, value, *parts)
+    _strictly(kind.update, value, *take(list(parts), *kind.types))
 
 
 def _strictly(work: Any, *parts: Any) -> Any:
@@ -398,8 +386,6 @@ _CLASSES = frozenset(
         "pathlib.Path",
     }
 )
-_SINGLETONS = {"builtins.Ellipsis": Ellipsis, "builtins.NotImplemented": NotImplemented}
-_NONE_TYPE = "builtins.NoneType"
 # Modules that define exceptions and have no effect when they are imported.
 _EXCEPTION_MODULES = words(
     "asyncio.exceptions asyncio.queues binascii concurrent.futures._base configparser copy csv _csv"
@@ -440,23 +426,10 @@ def named(parts: list[Any]) -> Any:
     WireError
         If it may not be sent by name.
     """
-    module, name = parts
-    if type(module) is not str or type(name) is not str:
-        raise WireError("a name is malformed")
-    full = f"{module}.{name}"
-    if full in _SINGLETONS:
-        return _SINGLETONS[full]
-    if full == _NONE_TYPE:
-        return type(None)
-    if module == "builtins":
-        found = getattr(builtins, name, None)
-        if name in _TYPES or _is_exception(found):
-            return found
-    elif full in _CLASSES:
-        return find(module, name)
-    elif module in _EXCEPTION_MODULES:
-        found = find(module, name)
-        if _is_exception(found):
+    module, name = take(parts, str, str)
+    if module == "builtins" or f"{module}.{name}" in _CLASSES or module in _EXCEPTION_MODULES:
+        found = type(None) if name == "NoneType" else find(module, name)
+        if name_of(found):
             return found
     raise WireError("a name that may not be sent")
 
