@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse.config._metrics import METRICS
 from pytest_promptse.errors import TaskError, VariantError
-from pytest_promptse.models._base import Decoding, completion_key, derive_seed
+from pytest_promptse.models._base import Decoding, Prompt, completion_key, derive_seed
 from pytest_promptse.sampling._job import Job
 from pytest_promptse.scoring._sequential import planned_looks
 from pytest_promptse.store._run_log import PlannedGate, SuiteKey, SuiteRow
@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pytest_promptse.config._settings import Settings
-    from pytest_promptse.run._variant_making import PendingTexts, PlannedPrompt, VariantPrompt
+    from pytest_promptse.run._variant_making import (
+        Answer,
+        PendingAnswers,
+        PlannedPrompt,
+        VariantPrompt,
+    )
     from pytest_promptse.tasks._task import Task
     from pytest_promptse.tasks._template import Template
     from pytest_promptse.variants._variant import Variant
@@ -44,7 +49,8 @@ class PlannedVariant:
     make
         Returns the prompt.
     job_for
-        Returns the job that samples the prompt.
+        Returns the job that samples a prompt. With ``first=True``, returns the job of a prompt that
+        the model answers before.
     control
         True for a control variant, which is measured beside the variants and is part of no gate.
     programs
@@ -57,7 +63,7 @@ class PlannedVariant:
     outline: Variant
     n: int
     make: Callable[[], VariantPrompt]
-    job_for: Callable[[VariantPrompt], Job]
+    job_for: Callable[..., Job]
     control: bool = False
     programs: int = 1
     first_key: str | None = None
@@ -89,8 +95,13 @@ class PlannedVariant:
 
     @cached_property
     def job(self) -> Job:
-        """The samples to draw."""
-        return self.job_for(self._made)
+        """The samples to draw.
+
+        While answers are pending, its prompt has the original's text in their place, and no stored
+        completion has its key.
+        """
+        job = self.job_for(self._made.prompt)
+        return replace(job, key=f"pending-{job.key}") if self.pending else job
 
     @property
     def task_text(self) -> str:
@@ -98,25 +109,17 @@ class PlannedVariant:
         return self._made.task_text
 
     @property
-    def pending(self) -> PendingTexts | None:
-        """The texts that a model must still write, or None if the variant has its text.
-
-        Until they are written, `job` has the original's prompt and a key that no stored completion
-        has.
-        """
+    def pending(self) -> PendingAnswers | None:
+        """The answers that the prompt still needs, or None if the variant has its prompt."""
         return self._made.pending
 
-    @property
-    def asks_first(self) -> bool:
-        """True if `job` is the first of two requests, whose answer the samples need."""
-        return self._made.answered is not None
-
-    def after(self, answer: str) -> PlannedVariant:
-        """Return the variant with the answer to its first request, if it has one."""
-        answered = self._made.answered
-        if answered is None:
+    def given(self, answers: Sequence[Answer]) -> PlannedVariant:
+        """Return the variant with the answers that `pending` needs, in their order."""
+        if self.pending is None:
             return self
-        return replace(self, make=partial(answered, answer), first_key=self.job.key)
+        first = [needed for needed in self.pending.needed if isinstance(needed, Prompt)]
+        first_key = self.job_for(first[0], first=True).key if first else None
+        return replace(self, make=partial(self.pending.finish, answers), first_key=first_key)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -365,6 +368,7 @@ def plan_suite(
             job_for = partial(
                 _job,
                 task=task,
+                variant_id=outline.id,
                 identity=identity_for_task,
                 model=model,
                 decoding=decoding,
@@ -419,9 +423,11 @@ def _check_variant_ids(suite_id: str, variants: Sequence[PlannedVariant]) -> Non
 
 
 def _job(
-    made: VariantPrompt,
+    prompt: Prompt,
     *,
+    first: bool = False,
     task: Task,
+    variant_id: str,
     identity: Mapping[str, str],
     model: str,
     decoding: Decoding,
@@ -430,19 +436,18 @@ def _job(
     template: str | None,
     since: Callable[[], float],
 ) -> Job:
-    if made.answered is not None:
+    if first:
         # One answer serves all samples, as if it were a part of the prompt.
         n, decoding = 1, Decoding(temperature=0.0, max_tokens=decoding.max_tokens)
-    key = completion_key(identity, made.prompt, decoding, seed)
     return Job(
-        key=key if made.pending is None else f"pending-{key}",
+        key=completion_key(identity, prompt, decoding, seed),
         model=model,
-        prompt=made.prompt,
+        prompt=prompt,
         decoding=decoding,
         n=n,
         seed=seed,
         task_id=task.id,
-        variant_id=made.variant.id,
+        variant_id=variant_id,
         reference=task.reference,
         template=template,
         since=since(),

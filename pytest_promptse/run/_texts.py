@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_promptse.errors import ModelError
-from pytest_promptse.run._model_variants import ModelVariants, no_room
+from pytest_promptse.models._base import Prompt
+from pytest_promptse.run._model_variants import ModelVariants, PendingText, no_room
 from pytest_promptse.sampling._job import Job
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from pytest_promptse.run._plan import PlannedVariant, Suite
+    from pytest_promptse.run._variant_making import Answer
     from pytest_promptse.sampling._sampler import Sampler
     from pytest_promptse.store._run_log import RunLog, SuiteKey
     from pytest_promptse.store._store import Store
-    from pytest_promptse.variants._variant import Variant
 
 _CHECK_SECONDS = 0.2
 """Seconds between two checks for texts that have arrived."""
@@ -68,19 +68,20 @@ class TextRequests:
         """Return all requests that a variant may still need, as an upper bound for the cost."""
         jobs = self.next_jobs(suite, planned)
         if planned.job.key in self._waiting:
-            if planned.pending is not None:
-                jobs.append(planned.job)
-            if planned.asks_first:
-                # As long as the task, since the answer should be a part of it.
-                samples = planned.after(planned.task_text).job
-                jobs.append(replace(samples, key=f"pending-{planned.job.key}"))
-        if planned.pending is not None:
-            for pending in planned.pending.rewrites:
-                jobs += self._model_variants.expected_jobs(pending)
+            jobs.append(planned.job)
+        pending = planned.pending
+        while pending is not None:
+            for needed in pending.needed:
+                jobs += (
+                    [planned.job_for(needed, first=True)]
+                    if isinstance(needed, Prompt)
+                    else self._model_variants.expected_jobs(needed)
+                )
+            pending = pending.later
         return jobs
 
     def next_jobs(self, suite: Suite, planned: PlannedVariant) -> list[Job]:
-        """Return the next requests for a variant: for its texts, a first request, or its samples.
+        """Return the next requests for a variant: for the answers that it needs, or its samples.
 
         The list is empty if the rewriter's model failed; the item of the variant reports that
         error.
@@ -99,17 +100,20 @@ class TextRequests:
 
     def _jobs_before_samples(self, planned: PlannedVariant) -> list[Job] | PlannedVariant:
         """Return the requests that a prompt still needs, or the variant with its prompt."""
-        if planned.pending is not None:
-            steps = [self._model_variants.next_step(text) for text in planned.pending.rewrites]
-            jobs = [step for step in steps if isinstance(step, Job)]
-            if jobs:
+        while planned.pending is not None:
+            steps = [self._step(planned, needed) for needed in planned.pending.needed]
+            if jobs := [step for step in steps if isinstance(step, Job)]:
                 return jobs
-            planned = _with_written(planned, steps)
-        if not planned.asks_first:
-            return planned
-        job = planned.job
-        answers = self._store().completions(job.key, 1, since=job.since)
-        return planned.after(answers[0].text) if answers else [job]
+            planned = planned.given([step for step in steps if not isinstance(step, Job)])
+        return planned
+
+    def _step(self, planned: PlannedVariant, needed: PendingText | Prompt) -> Answer | Job:
+        """Return an answer that a prompt needs, or the next request for it."""
+        if isinstance(needed, PendingText):
+            return self._model_variants.next_step(needed)
+        job = planned.job_for(needed, first=True)
+        completions = self._store().completions(job.key, 1, since=job.since)
+        return completions[0].text if completions else job
 
     def request(self, suite: Suite, variants: Sequence[PlannedVariant]) -> None:
         """Request what variants of a suite need next."""
@@ -150,37 +154,23 @@ class TextRequests:
         NotScoredError
             If a text is missing or every text was rejected.
         """
-        if planned.pending is not None:
-            planned = self._with_texts(planned, tick)
-        if not planned.asks_first:
-            return planned
-        [answer] = self._sampler().completions(planned.job, tick=tick)
-        return planned.after(answer.text)
+        while planned.pending is not None:
+            needed = planned.pending.needed
+            planned = planned.given([self._answer(planned, answer, tick) for answer in needed])
+        return planned
 
-    def _with_texts(self, planned: PlannedVariant, tick: Callable[[], object]) -> PlannedVariant:
-        written = []
-        for rewrite in planned.pending.rewrites if planned.pending else ():
-            try:
-                while isinstance(step := self._model_variants.next_step(rewrite), Job):
-                    self._wait(step, tick)
-            finally:
-                for row in self._model_variants.rows(rewrite):
-                    self._run_log().add(row)
-            written.append(step)
-        return _with_written(planned, written)
-
-    def _wait(self, job: Job, tick: Callable[[], object]) -> None:
+    def _answer(
+        self, planned: PlannedVariant, needed: PendingText | Prompt, tick: Callable[[], object]
+    ) -> Answer:
         try:
-            self._sampler().wait(job, tick=tick)
+            while isinstance(step := self._step(planned, needed), Job):
+                self._sampler().wait(step, tick=tick)
         except ModelError as error:
-            if message := no_room(error):
+            if isinstance(needed, PendingText) and (message := no_room(error)):
                 raise ModelError(message) from error
             raise
-
-
-def _with_written(planned: PlannedVariant, steps: Sequence[Variant | Job]) -> PlannedVariant:
-    if planned.pending is None:
-        return planned
-    written = [step for step in steps if not isinstance(step, Job)]
-    finish = planned.pending.finish
-    return replace(planned, make=lambda: finish(written))
+        finally:
+            if isinstance(needed, PendingText):
+                for row in self._model_variants.rows(needed):
+                    self._run_log().add(row)
+        return step

@@ -50,38 +50,42 @@ class VariantPrompt:
         The variant. Its text is the part that was reworded: the task, or the whole prompt if the
         template is reworded too.
     prompt
-        The messages to send.
+        The messages to send for its samples.
     task_text
         The text of the task in the prompt.
     pending
-        The texts that a model must still write or judge, or None if there are none. Until then,
-        variant and prompt have the original's text.
-    answered
-        Returns the prompt for the samples, given the answer to this one. None if the samples are
-        answers to this one.
+        The answers that the prompt still needs, or None if there are none. Until then, variant and
+        prompt have the original's text in their place.
     """
 
     variant: Variant
     prompt: Prompt
     task_text: str
-    pending: PendingTexts | None = None
-    answered: Callable[[str], VariantPrompt] | None = None
+    pending: PendingAnswers | None = None
+
+
+Answer: TypeAlias = Variant | str
+"""A variant with its text, or the measured model's answer to a prompt."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PendingTexts:
-    """The texts that a prompt needs before it can be sent.
+class PendingAnswers:
+    """The answers of models that a prompt needs before it can be sent.
 
     Attributes
     ----------
-    rewrites
-        The texts.
+    needed
+        Texts that a model writes or judges, and prompts that the measured model answers first.
     finish
-        Returns the prompt, given the variants with their texts in the order of `rewrites`.
+        Returns the prompt, given the answers in the order of `needed`.
+    later
+        What the finished prompt will need in its turn, with the original's text. It is for the
+        estimate of the cost.
     """
 
-    rewrites: tuple[PendingText, ...]
-    finish: Callable[[Sequence[Variant]], VariantPrompt]
+    needed: tuple[PendingText | Prompt, ...]
+    finish: Callable[[Sequence[Answer]], VariantPrompt]
+    later: PendingAnswers | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -267,7 +271,7 @@ class VariantMaker:
         if view is None:
             controls = self._controls(task, variants, settings)
             return (
-                PlannedPrompt(outline=plain, make=partial(_with_task, task, plain, template)),
+                PlannedPrompt(outline=plain, make=partial(_prompt, task, plain, template)),
                 *_around_task(task, variants, template),
                 *map(_as_control, _around_task(task, controls, template)),
             )
@@ -537,94 +541,77 @@ def _around_view(
 def _with_task_variant(
     task: Task, variants: TaskVariants, place: int, template: Template | None
 ) -> VariantPrompt:
-    return _with_task(task, variants.made[place], template)
+    return _with_texts([variants.made[place]], lambda text: _prompt(task, text, template))
 
 
 def _with_template_variant(
     task: Task, of_task: TaskVariants | None, view: View, reworded: TaskVariants, place: int
 ) -> VariantPrompt:
     inner = of_task.made[place] if of_task else original(task.id, task.prompt)
-    return _with_template(task, inner, view, reworded.made[place])
+    return _with_texts(
+        [inner, reworded.made[place]],
+        lambda inner, outer: _prompt_of_template_variant(task, inner, view, outer),
+    )
 
 
-def _rewrite_of(pending: PendingText | _PendingControl) -> PendingText:
+def _with_texts(
+    parts: Sequence[_MadeVariant], build: Callable[..., VariantPrompt]
+) -> VariantPrompt:
+    """Return the prompt that `build` makes of `parts`, which are one argument each.
+
+    If a model has yet to write some of them, the prompt is pending.
+    """
+    texts = tuple(_text_of(part) for part in parts if not isinstance(part, Variant))
+
+    def finish(answers: Sequence[Answer]) -> VariantPrompt:
+        given = iter(answers)
+        return build(*(_finished(part, given) for part in parts))
+
+    if not texts:
+        return finish(())
+    sketch = build(*map(_sketched, parts))
+    pending = PendingAnswers(needed=texts, finish=finish, later=sketch.pending)
+    return replace(sketch, pending=pending)
+
+
+def _text_of(pending: PendingText | _PendingControl) -> PendingText:
     """Return the pending text of a variant. For a control variant, it is that of its variant."""
     return pending.rewrite if isinstance(pending, _PendingControl) else pending
 
 
-def _written(pending: PendingText | _PendingControl, text: Variant) -> Variant:
-    return pending.match(text) if isinstance(pending, _PendingControl) else text
+def _finished(part: _MadeVariant, answers: Iterator[Answer]) -> Answer:
+    """Return a variant with its text, which is the next of `answers` if a model wrote it."""
+    if isinstance(part, Variant):
+        return part
+    written = next(answers)
+    if isinstance(part, _PendingControl) and isinstance(written, Variant):
+        return part.match(written)
+    return written
 
 
-def _with_task(task: Task, variant: _MadeVariant, template: Template | None) -> VariantPrompt:
-    """Return the prompt of a variant of the task in `template`.
-
-    If a model has yet to write the text, the prompt has the requests and a function that finishes
-    it.
-    """
-    if isinstance(variant, Variant):
-        return _prompt(task, variant, template)
-
-    def finish(texts: Sequence[Variant]) -> VariantPrompt:
-        return _prompt(task, _written(variant, texts[0]), template)
-
-    sketch = _prompt(task, structs.replace(variant.variant, text=task.prompt), template)
-    pending = PendingTexts(rewrites=(_rewrite_of(variant),), finish=finish)
-    return replace(sketch, pending=pending)
-
-
-def _with_template(
-    task: Task, of_task: _MadeVariant, view: View, of_template: _MadeVariant
-) -> VariantPrompt:
-    """Return the prompt of a variant of the template around a variant of the task.
-
-    If a model has yet to write one of the texts, the prompt has the requests and a function that
-    finishes it.
-    """
-
-    def with_texts(inner: Variant, outer: Variant) -> VariantPrompt:
-        return _prompt_of_template_variant(task, inner, view, outer)
-
-    def finish(written: Sequence[Variant]) -> VariantPrompt:
-        texts = iter(written)
-        return with_texts(
-            of_task if isinstance(of_task, Variant) else _written(of_task, next(texts)),
-            of_template if isinstance(of_template, Variant) else _written(of_template, next(texts)),
-        )
-
-    def unwritten(made: _MadeVariant) -> Variant:
-        if isinstance(made, Variant):
-            return made
-        return structs.replace(made.variant, text=_rewrite_of(made).task.prompt)
-
-    pending = tuple(
-        _rewrite_of(made) for made in (of_task, of_template) if not isinstance(made, Variant)
-    )
-    if not pending:
-        return finish([])
-    sketch = with_texts(unwritten(of_task), unwritten(of_template))
-    return replace(sketch, pending=PendingTexts(rewrites=pending, finish=finish))
+def _sketched(part: _MadeVariant) -> Variant:
+    """Return a variant that has the original's text as long as a model has yet to write its own."""
+    if isinstance(part, Variant):
+        return part
+    return structs.replace(part.variant, text=_text_of(part).task.prompt)
 
 
 def _prompt(task: Task, variant: Variant, template: Template | None) -> VariantPrompt:
-    answered = None
+    text = variant.text
     if template is None:
-        prompt = Prompt(user=variant.text)
-    elif template.first:
-        system, user = render_first(template, task, variant.text)
-        prompt = Prompt(user=user, system=system)
-        answered = partial(_prompt_after, task, variant, template)
-    else:
-        system, user = render(template, task, variant.text)
-        prompt = Prompt(user=user, system=system)
-    return VariantPrompt(variant=variant, prompt=prompt, task_text=variant.text, answered=answered)
+        return VariantPrompt(variant=variant, prompt=Prompt(user=text), task_text=text)
 
+    def finish(answers: Sequence[Answer]) -> VariantPrompt:
+        system, user = render(template, task, text, first=str(answers[0]) if answers else "")
+        prompt = Prompt(user=user, system=system)
+        return VariantPrompt(variant=variant, prompt=prompt, task_text=text)
 
-def _prompt_after(task: Task, variant: Variant, template: Template, answer: str) -> VariantPrompt:
-    """Return the second prompt of a template of two requests, given the answer to the first."""
-    system, user = render(template, task, variant.text, first=answer)
-    prompt = Prompt(user=user, system=system)
-    return VariantPrompt(variant=variant, prompt=prompt, task_text=variant.text)
+    if not template.first:
+        return finish(())
+    system, user = render_first(template, task, text)
+    pending = PendingAnswers(needed=(Prompt(user=user, system=system),), finish=finish)
+    # The answer should be a part of the task, so it is assumed to be as long.
+    return replace(finish([text]), pending=pending)
 
 
 def _prompt_of_template_variant(

@@ -11,7 +11,7 @@ from planned_suites import make_task, plan
 
 from pytest_promptse.errors import TaskError
 from pytest_promptse.run._plan import PlannedGate
-from pytest_promptse.run._variant_making import PendingTexts
+from pytest_promptse.run._variant_making import PendingAnswers
 from pytest_promptse.tasks._template import Template
 
 
@@ -91,7 +91,7 @@ def test_two_tasks_of_one_id_are_refused():
 def test_a_pending_variant_gets_the_key_of_a_planned_one_once_its_text_is_written():
     planned = plan(variants=1).variants[-1]
     made = planned.make()
-    sketch = replace(made, pending=PendingTexts(rewrites=(), finish=lambda _variants: made))
+    sketch = replace(made, pending=PendingAnswers(needed=(), finish=lambda _variants: made))
     pending = replace(planned, make=lambda: sketch)
     assert pending.job.key == f"pending-{planned.job.key}"
     written = replace(pending, make=lambda: pending.pending.finish([]))

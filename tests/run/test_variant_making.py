@@ -175,10 +175,10 @@ def test_a_prompt_waits_for_the_texts_of_task_and_template(tmp_path, perturb, te
     assert maker.models == ("paid:model",)
     for each in prompts:
         pending = each.pending
-        assert len(pending.rewrites) == texts
+        assert len(pending.needed) == texts
         written = [
             structs.replace(rewrite.variant, text=f"Phew! {rewrite.request.task.prompt}")
-            for rewrite in pending.rewrites
+            for rewrite in pending.needed
         ]
         made = pending.finish(written)
         assert made.pending is None
@@ -208,13 +208,13 @@ def test_a_control_waits_for_the_texts_that_it_is_to_match(tmp_path, perturb, te
     ]
     for variant, control in zip(variants, controls, strict=True):
         # It waits for the same texts as the variant beside it, so they are requested once.
-        assert control.pending.rewrites == variant.pending.rewrites
-        assert len(control.pending.rewrites) == texts
+        assert control.pending.needed == variant.pending.needed
+        assert len(control.pending.needed) == texts
         written = [
             structs.replace(
                 rewrite.variant, text=f"What a long day it was! {rewrite.request.task.prompt}"
             )
-            for rewrite in control.pending.rewrites
+            for rewrite in control.pending.needed
         ]
         made = control.pending.finish(written)
         assert made.pending is None
