@@ -1,4 +1,10 @@
-"""Keep the statements of a program that its entry point needs; drop mere demonstrations."""
+"""Keep the statements of a program that its entry point needs; drop mere demonstrations.
+
+It would be shorter to keep every statement that does not print, read input or call the entry point,
+unless it reads a name of a dropped statement. That is right as often for the answers in
+``tests/models``, and wrong for demonstrations that read what the jail does not have: a file,
+arguments, a variable of the environment or a package. Such a program would fail while it loads.
+"""
 
 from __future__ import annotations
 

@@ -363,6 +363,16 @@ DEMONSTRATIONS = {
     "a time measurement": "import timeit\n"
     + RIGHT
     + "\nprint(timeit.timeit('successor(1)', globals=globals(), number=10**12))",
+    # What these read is not there in the jail.
+    "arguments that are parsed": "import argparse\nparser = argparse.ArgumentParser()\n"
+    f"parser.add_argument('n', type=int)\n{RIGHT}\nargs = parser.parse_args()\n"
+    "print(successor(args.n))",
+    "numbers of a file": f"{RIGHT}\nwith open('missing.txt') as file:\n    numbers = [int(n) for n in file]\n"
+    "print([successor(n) for n in numbers])",
+    "a table of a package": f"import missing_package\n{RIGHT}\nframe = missing_package.DataFrame([1])\n"
+    "print(frame.apply(successor))",
+    "an application": f"from missing_package import App\napp = App(__name__)\n{RIGHT}",
+    "a variable of the environment": f"import os\n{RIGHT}\ntoken = os.environ['MISSING_TOKEN']",
 }
 
 
