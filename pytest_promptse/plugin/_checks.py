@@ -24,7 +24,8 @@ from pytest_promptse.plugin._pytest_private import (
 )
 from pytest_promptse.run._judge import CheckProcess, CheckResult
 from pytest_promptse.runtimes._runtime import call_text
-from pytest_promptse.sandbox._candidate import ENTRY_NAMES, CheckEnded, EntryPoint, safe_text
+from pytest_promptse.sandbox._candidate import CheckEnded, safe_text
+from pytest_promptse.sandbox._handle import READ_NAMES, EntryPoint
 from pytest_promptse.sandbox._surroundings import CheckSurroundings
 from pytest_promptse.sandbox.guest import landlock
 from pytest_promptse.sandbox.guest.folders import Content, Folder
@@ -80,7 +81,7 @@ class CandidateProxy(EntryPoint):
         return "candidate"
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and (name not in ENTRY_NAMES or self._program is None):
+        if name.startswith("__") and (name not in READ_NAMES or self._program is None):
             raise AttributeError(name)
         program = self.promptse_owner
         return getattr(program, name) if name in _OWN_NAMES else program.ask("find", name)

@@ -1,13 +1,14 @@
-"""The candidate that a check calls: a proxy for a program that runs in the jail."""
+"""The candidate that a check calls: a proxy for a program that runs in the jail.
+
+The module is long because requests, callbacks, answers and exceptions share one record: whether the
+program or the check has failed, and of what.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 import threading
-import types
-import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -23,15 +24,16 @@ from pytest_promptse.sandbox._causes import (
 )
 from pytest_promptse.sandbox._check_objects import CannotCrossError, CheckObjects
 from pytest_promptse.sandbox._handle import (
-    SIGNATURE,
-    ClassLike,
+    READ_NAMES,
+    EntryPoint,
     Handle,
     HandleType,
     Module,
     is_of_program,
     reference_of,
 )
-from pytest_promptse.sandbox._mirror import make_class, make_handle, update_handle
+from pytest_promptse.sandbox._languages import require_common_kind, require_common_types
+from pytest_promptse.sandbox._program_objects import ProgramObjects, require_number
 from pytest_promptse.sandbox._raised import build_exception, interrupt, without_stop
 from pytest_promptse.sandbox._values import refresh
 from pytest_promptse.sandbox.guest import objects, standard, wire
@@ -56,7 +58,6 @@ __all__ = [
     "ProgramError",
     "ProgramStopped",
 ]
-_MAX_CLASSES = 2_000
 _OWN_REFERENCES = 2
 """Number of references, as ``sys`` counts them, to a container that only its twin refers to."""
 
@@ -65,15 +66,6 @@ _SMALL = wire.MAX_DEPTH
 """Bytes of all answers. Fewer make no argument too deep or too large."""
 
 _STOPS = (StopIteration, StopAsyncIteration)
-
-# What programs in other languages than Python have nothing for.
-_TYPES_OF_PYTHON = {
-    wire.COMPLEX: "complex",
-    wire.DECIMAL: "Decimal",
-    wire.FRACTION: "Fraction",
-    wire.TIME: "time",
-    wire.TIMEDELTA: "timedelta",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,13 +78,6 @@ class ScriptResult:
     stdout: str
     stderr: str
     returncode: int
-
-
-class _ObjectReference(weakref.ref[Any]):
-    """A weak reference with the number of its object."""
-
-    __slots__ = ("number",)
-    number: int
 
 
 class _Shared(NamedTuple):
@@ -109,44 +94,6 @@ class _Argument:
 
     def __init__(self, place: int) -> None:
         self.place = place
-
-
-class EntryPoint(ClassLike):
-    # What stands for the program's entry point. This text is no docstring, since the documentation
-    # of a candidate is the entry point's.
-
-    promptse_link = None
-
-    @property
-    def promptse_owner(self) -> Candidate:
-        """The candidate whose program has the entry point."""
-        raise NotImplementedError
-
-    __signature__ = SIGNATURE
-
-    def _entry_object(self) -> Any:
-        """Return the entry point as an object: a mirrored class, or the handle of a function."""
-        return self.promptse_owner.ask("entry")
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.promptse_owner.call(None, args, kwargs)
-
-    def __instancecheck__(self, instance: Any) -> bool:
-        return isinstance(instance, self._entry_object())
-
-    def __subclasscheck__(self, subclass: type) -> bool:
-        return issubclass(subclass, self._entry_object())
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        return isinstance(other, HandleType | Handle) and other is self._entry_object()
-
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[Any, ...]:
-        return (self._entry_object(),)
 
 
 class Candidate(EntryPoint):
@@ -181,10 +128,7 @@ class Candidate(EntryPoint):
         # failure that it is if it ends the check, and the program's traceback.
         self._raised: dict[int, tuple[BaseException, Failure | None, str]] = {}
         self._check_objects = CheckObjects()
-        self._objects: dict[int, Any] = {}
-        self._classes: dict[int, HandleType] = {}
-        self._counts: dict[int, int] = {}
-        self._released: list[list[int]] = []
+        self._program_objects = ProgramObjects()
         self._lock = threading.RLock()
         self._answers = 0
         self._received = 0
@@ -201,7 +145,7 @@ class Candidate(EntryPoint):
         return self
 
     def __getattr__(self, name: str) -> Any:
-        is_private = name.startswith("_") and name not in ENTRY_NAMES
+        is_private = name.startswith("_") and name not in READ_NAMES
         if is_private or "_lock" not in self.__dict__:
             raise AttributeError(f"a candidate has no {name!r}")
         return self.ask("find", name)
@@ -440,8 +384,8 @@ class Candidate(EntryPoint):
         self.requests += 1
         self._send_surroundings(execution, request)
         self._send_twins(execution)
-        if self._released:
-            released, self._released = self._released, []
+        released = self._program_objects.take_released()
+        if released:
             execution.send(encode(("release", released)))
         execution.send(message)
 
@@ -485,7 +429,7 @@ class Candidate(EntryPoint):
 
     def _share(self, shared: _Shared) -> Any:
         """Return a container of the program: the check's copy if it has one, with the content."""
-        self._count(shared.number)
+        self._program_objects.count(shared.number)
         return self._check_objects.twins.add(of_program(shared.number), shared.value)
 
     def _send_twins(self, execution: Execution) -> None:
@@ -499,13 +443,13 @@ class Candidate(EntryPoint):
         for number in twins.numbers_of_program():
             if sys.getrefcount(twins.value(of_program(number))) <= _OWN_REFERENCES:
                 twins.drop(of_program(number))
-                self._released.append([number, self._counts.pop(number, 0)])
+                self._program_objects.release(number)
 
     def _encode(self, request: Any) -> bytes:
         with self._sending():
             message = encode(request, self._send_value)
             if self._language != "python":
-                _require_common_types(message, self._language)
+                require_common_types(message, self._language)
         return message
 
     @contextlib.contextmanager
@@ -534,7 +478,7 @@ class Candidate(EntryPoint):
 
     def _lend(self, value: Any) -> wire.Built:
         if self._language != "python":
-            _require_common_kind(value, self._language)
+            require_common_kind(value, self._language)
         self._announce_loan()
         return self._check_objects.describe(value)
 
@@ -542,7 +486,7 @@ class Candidate(EntryPoint):
 
     def _build(self, operation: int, parts: list[Any]) -> Any:  # noqa: C901, PLR0911 - one for each
         if operation == wire.REFERENCE:
-            return self._build_reference(parts)
+            return self._program_objects.build(self, parts)
         if operation == wire.PROXY:
             return self._check_objects.build(parts)
         if operation == wire.STANDARD:
@@ -550,64 +494,22 @@ class Candidate(EntryPoint):
         if operation == wire.NAMED:
             return standard.named(parts)
         if operation == wire.CLASS:
-            return self._build_class(parts)
+            return self._program_objects.build_class(self, parts)
         if operation == wire.EXCEPTION:
-            self._count(parts[1])
             error = build_exception(self, parts)
+            if parts[1] >= 0:
+                self._program_objects.count(parts[1])
             self._raised[id(error)] = (error, None, "")
             return error
         if operation == wire.ARRAY:
             return objects.build_array(parts)
         if operation == wire.SHARED:
             number, value = parts
-            if type(number) is not int or number < 0:
-                raise wire.WireError("a shared container is malformed")
+            require_number(number)
             return _Shared(number, value)
         if operation == wire.ARGUMENT:
             return _Argument(*parts)
         raise wire.WireError("an operation is unknown")
-
-    def _build_reference(self, parts: list[Any]) -> Any:
-        number, cls, *content = parts
-        if type(number) is not int or number < 0 or not isinstance(cls, HandleType):
-            raise wire.WireError("a reference is malformed")
-        self._count(number)
-        known: Any = self._objects.get(number)
-        if type(known) is _ObjectReference:
-            known = known()
-        kind: Any = type(known)
-        if kind is cls:
-            update_handle(known, content)
-            return known
-        handle = make_handle(self, number, cls, content)
-        try:
-            reference = _ObjectReference(handle, self._forget)
-            reference.number = number
-            self._objects[number] = reference
-        except TypeError:  # no weak reference to an int or a tuple is possible
-            self._objects[number] = handle
-        return handle
-
-    def _count(self, number: Any) -> None:
-        if type(number) is int and number >= 0:
-            self._counts[number] = self._counts.get(number, 0) + 1
-
-    def _forget(self, reference: _ObjectReference) -> None:
-        """Note that the check no longer uses an object, so that the program can release it."""
-        number = reference.number
-        if self._objects.get(number) is reference:
-            del self._objects[number]
-            self._released.append([number, self._counts.pop(number, 0)])
-
-    def _build_class(self, parts: list[Any]) -> HandleType:
-        number, *description = parts
-        if type(number) is not int or number < 0:
-            raise wire.WireError("a class is malformed")
-        if number not in self._classes:
-            if len(self._classes) >= _MAX_CLASSES:
-                raise wire.WireError("the program has too many classes")
-            self._classes[number] = make_class(self, number, description)
-        return self._classes[number]
 
     def _await_result(
         self, execution: Execution, args: tuple[Any, ...], kwargs: dict[str, Any], *, stops: bool
@@ -764,38 +666,6 @@ class Candidate(EntryPoint):
             if operation == "call":
                 self.break_check(f"a result cannot be sent to the program: {error}")
             raise TypeError(str(error)) from None
-
-
-ENTRY_NAMES = wire.words(
-    "__name__ __doc__ __qualname__ __annotations__ __defaults__ __kwdefaults__ __wrapped__"
-    " __members__ __all__ __version__ __author__"
-)
-
-
-def _require_common_kind(value: Any, language: str) -> None:
-    """Raise CannotCrossError unless `value` is of a kind that programs in all languages know."""
-    is_error = isinstance(value, type) and issubclass(value, BaseException)
-    # Such as the ``append`` of a list. Functions of modules are those of Python alone.
-    is_of_object = isinstance(value, types.BuiltinMethodType) and not isinstance(
-        value.__self__, types.ModuleType
-    )
-    kinds = types.FunctionType | types.MethodType | BaseException
-    if not (is_error or is_of_object or isinstance(value, kinds)):
-        raise CannotCrossError(
-            f"a value of type {type(value).__name__} cannot be sent to a program in {language}; "
-            "pass plain data or a function of the test"
-        )
-
-
-def _require_common_types(message: bytes, language: str) -> None:
-    """Raise CannotCrossError if an encoded message has a value that only Python has."""
-    steps = json.loads(message[1 : message.index(b"]") + 1])
-    for operation in steps[::2]:
-        if operation in _TYPES_OF_PYTHON:
-            raise CannotCrossError(
-                f"a value of type {_TYPES_OF_PYTHON[operation]} cannot be sent to a program in "
-                f"{language}; pass a number or a text"
-            )
 
 
 def _may_change(value: Any) -> bool:

@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox._causes import ProgramError, ProgramInterrupt
 from pytest_promptse.sandbox._handle import (
-    COROUTINE,
-    GENERATOR,
-    METHODS,
     ClassInfo,
     Handle,
     HandleType,
@@ -18,6 +15,7 @@ from pytest_promptse.sandbox._handle import (
     ProgramValue,
     read_of_program,
 )
+from pytest_promptse.sandbox._methods import COROUTINE, GENERATOR, METHODS
 from pytest_promptse.sandbox._values import MUTABLE, fill, make_value, value_namespace
 from pytest_promptse.sandbox.guest.decode import take
 from pytest_promptse.sandbox.guest.objects import CONTENT, dataclass_fields

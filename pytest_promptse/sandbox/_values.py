@@ -13,18 +13,16 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox._handle import (
-    MEASURING,
-    METHODS,
     BoundMethod,
     Handle,
     ProgramValue,
-    binary,
     is_of_program,
     is_unread,
     link_of,
     read_of_program,
     refuse,
 )
+from pytest_promptse.sandbox._methods import MEASURING, METHODS, binary
 from pytest_promptse.sandbox.guest.objects import BINARY, ORDER, SPECIALS
 from pytest_promptse.sandbox.guest.wire import words
 
@@ -203,7 +201,4 @@ def value_namespace(info: ClassInfo) -> dict[str, Any]:
             names[special] = METHODS[special]
     if info.mutable or "__contains__" in info.overrides:
         names["__contains__"] = _contains(base)
-    for special in ("__str__", "__repr__", "__format__"):
-        if info.mutable or special in info.overrides:
-            names[special] = METHODS[special]
     return names

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_promptse.errors import SandboxError
 from pytest_promptse.sandbox import _bootstrap, _watch
 from pytest_promptse.sandbox._bubblewrap import ENVIRONMENT
+from pytest_promptse.sandbox.guest.wire import words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,32 +35,13 @@ _ANSWER_SECONDS = 60.0
 _OWN_PROCESSES = 4
 _CHUNK = 32768
 # Modules that half of the programs import. Loading them once saves each program milliseconds.
-WARM_MODULES = [
-    "typing",
-    "collections",
-    "collections.abc",
-    "re",
-    "math",
-    "itertools",
-    "functools",
-    "heapq",
-    "bisect",
-    "string",
-    "random",
-    "dataclasses",
-    "enum",
-    "copy",
-    "operator",
-    "datetime",
-    "decimal",
-    "fractions",
-    "json",
-    "abc",
-    "contextlib",
-    "time",
-    "numbers",
-    "threading",
-]
+WARM_MODULES = sorted(
+    words(
+        "typing collections collections.abc re math itertools functools heapq bisect string random"
+        " dataclasses enum copy operator datetime decimal fractions json abc contextlib time"
+        " numbers threading"
+    )
+)
 
 
 class Worker:

@@ -1,0 +1,205 @@
+"""The special methods of handles: each sends a request, within the rules of `_handle`."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from pytest_promptse.sandbox import _blocks
+from pytest_promptse.sandbox._causes import ProgramInterrupt
+from pytest_promptse.sandbox._handle import (
+    Handle,
+    asked,
+    is_of_program,
+    level_of,
+    link_of,
+    mark,
+    refuse,
+)
+from pytest_promptse.sandbox.guest.objects import BINARY, ORDER, UNARY
+from pytest_promptse.sandbox.guest.wire import words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pytest_promptse.sandbox._handle import Link, ProgramOperations
+
+MAX_ITEMS = 1_000_000
+_MAX_BATCH = 4096
+_SINGLE_ITEMS = 16
+_SLICE = 0.02
+MEASURING = frozenset({"sub", "truediv", "floordiv", "mod", "divmod", "xor"})
+
+
+def binary(name: str, prefix: str) -> Callable[..., Any]:
+    """Return the method of an operator. `prefix` is ``r``, ``i`` or empty."""
+    level = 2 if name in MEASURING else 1
+
+    def method(self: Any, other: Any, *modulo: Any) -> Any:
+        operands = (other, self) if prefix == "r" else (self, other)
+        operation = f"i{name}" if prefix == "i" else name
+        result = self.promptse_owner.ask("operate", operation, *operands, *modulo)
+        mixed = max(level_of(self), level_of(other))
+        # The start of sum() is 0.
+        if not is_of_program(other) and (name, type(other), other) != ("add", int, 0):
+            mixed = max(mixed, level)
+        if mixed:
+            mark(self, result, mixed, name)
+        return result
+
+    return method
+
+
+def _order(name: str) -> Callable[[Any, Any], Any]:
+    def method(self: Any, other: Any) -> Any:
+        result = self.promptse_owner.ask("operate", name, self, other)
+        if not is_of_program(other):
+            # An exception of the program, such as TypeError, is what the check may expect.
+            refuse(self, "an order")
+        return result
+
+    return method
+
+
+def _call(self: Any, *args: Any, **kwargs: Any) -> Any:
+    return self.promptse_owner.call(self, args, kwargs)
+
+
+# -- blocks ----------------------------------------------------------------------------------------
+
+
+def _entering(name: str) -> Callable[[Any], Any]:
+    def method(self: Any) -> Any:
+        link_of(self).entry = _blocks.caller()
+        return self.promptse_owner.ask("operate", name, self)
+
+    return method
+
+
+@contextlib.contextmanager
+def _leaving(self: Any, error: BaseException | None) -> Iterator[list[Any]]:
+    """Yield a list for the answer of the program's context manager at the end of a block.
+
+    The list is empty afterwards if the exception of the block is not suppressed.
+
+    An exception of the check stays what it is, whatever the program answers or raises, since it may
+    be a failed assertion. The program may suppress an exception only where that skips nothing (see
+    `_blocks`), and replace its own ones.
+    """
+    may_suppress, may_replace = False, True
+    if error is not None:
+        is_own = self.promptse_owner.has_raised(error)
+        may_suppress = _blocks.may_suppress(error, link_of(self).entry, is_of_program=is_own)
+        may_replace = may_suppress or is_own
+    answer: list[Any] = []
+    try:
+        yield answer
+    except (Exception, ProgramInterrupt):
+        if may_replace:
+            raise
+        may_suppress = False
+    if not may_suppress:
+        answer.clear()
+
+
+def _leave(self: Any, name: str, error: BaseException | None) -> Any:
+    kind = None if error is None else type(error)
+    return self.promptse_owner.call(self, (kind, error, None), {}, name=name)
+
+
+def _exit(self: Any, _kind: Any, error: Any, _trace: Any) -> bool:
+    with _leaving(self, error) as answer:
+        answer.append(_leave(self, "__exit__", error))
+    return any(answer)
+
+
+async def _aexit(self: Any, _kind: Any, error: Any, _trace: Any) -> bool:
+    with _leaving(self, error) as answer:
+        answer.append(await _leave(self, "__aexit__", error))
+    return any(answer)
+
+
+# -- coroutines and iterators ----------------------------------------------------------------------
+
+
+def _await(self: Any) -> Any:
+    """Run the program's awaitable in the program's event loop, and let other tasks here run."""
+    task = self.promptse_owner.ask("start", self)
+    seconds = 0.0
+    while True:
+        done = self.promptse_owner.ask("step", task, seconds)
+        if done:
+            return done[0]
+        seconds = _SLICE
+        yield
+
+
+def _send(self: Any, value: Any) -> Any:
+    """Go on with an awaitable that an event loop treats as a coroutine."""
+    link = link_of(self)
+    link.run = link.run or _await(self)
+    return link.run.send(value)
+
+
+def _of_iterator(name: str) -> Callable[..., Any]:
+    """Return the method ``send``, ``throw`` or ``close`` of a generator or a coroutine."""
+
+    def method(self: Any, *args: Any) -> Any:
+        link = link_of(self)
+        if link.items and name != "close":
+            self.promptse_owner.fail(
+                "interface",
+                f"{name}() after {link.given} items: the program's generator has been read ahead "
+                f"by {len(link.items)}; use send() and throw() within the first {_SINGLE_ITEMS}",
+            )
+        link.items, link.run = [], None
+        if name == "close":
+            link.end = StopIteration()
+        return self.promptse_owner.call(self, args, {}, name=name)
+
+    return method
+
+
+def _next(self: Any) -> Any:
+    """Return the next item. Further items are fetched in growing batches before they are needed.
+
+    There are at most `MAX_ITEMS` items, so that ``list()`` of an endless generator ends.
+    """
+    link: Link = link_of(self)
+    owner: ProgramOperations = self.promptse_owner
+    if not link.items:
+        if link.end is not None:
+            raise link.end
+        items, done, value = owner.ask("next", self, link.batch)
+        if type(items) is not list or type(done) is not bool or not (items or done):
+            owner.fail("exception", "the program broke the protocol")
+        link.items = items[::-1]
+        if done:
+            link.end = StopIteration(value) if value is not None else StopIteration()
+        if link.given >= _SINGLE_ITEMS:
+            link.batch = min(2 * link.batch, _MAX_BATCH)
+        if link.end is not None and not items:
+            raise link.end
+    if link.given >= MAX_ITEMS:
+        owner.fail("resource", f"the program's iterator gives more than {MAX_ITEMS} items")
+    link.given += 1
+    return link.items.pop()
+
+
+METHODS: dict[str, Any] = {
+    **{f"__{name}__": asked(name) for name in (*UNARY, "hash")},
+    **{f"__{prefix}{name}__": binary(name, prefix) for name in BINARY for prefix in ("", "r", "i")},
+    **{f"__{name}__": _order(name) for name in ORDER},
+    **{f"__{name}__": _entering(name) for name in ("enter", "aenter")},
+    "__call__": _call,
+    "__exit__": _exit,
+    "__aexit__": _aexit,
+    "__await__": _await,
+    "__next__": _next,
+    **{name: Handle.__dict__[name] for name in words("__str__ __repr__ __format__ __eq__ __ne__")},
+}
+"""The special methods of handles, by name."""
+
+GENERATOR: dict[str, Any] = {name: _of_iterator(name) for name in ("send", "throw", "close")}
+COROUTINE: dict[str, Any] = {**GENERATOR, "send": _send}
+"""The methods of generators and coroutines, by name."""
