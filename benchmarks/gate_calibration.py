@@ -110,12 +110,12 @@ def true_rates_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
             size=effort.truth,
             seed=effort.seed,
         )
-        for plan in (SMOKE, CI)
+        for plan in (SMOKE, CI, PAPER)
         for n in (3, 8, 20, 50, 164)
         for name in TRUE_RATES
     }
     rows = []
-    for plan in (SMOKE, CI):
+    for plan in (SMOKE, CI, PAPER):
         for name in TRUE_RATES:
             for figure in figures:
                 cells = []

@@ -21,6 +21,7 @@ from pytest_promptse.scoring._intervals import (
     WORST,
     exact_interval,
     generator,
+    largest_lower_limit,
     mean_interval,
     share_interval,
 )
@@ -428,12 +429,19 @@ def true_rate_misses(
         fails = judged.fails
         if figure == "AUC-E" and fails:
             below = _limits(figure, found[figure], plan, rng)[1] < threshold - 1e-9
-            signed = hull(found["area drop"], (-1.0, 1.0), rng)
-            least = np.maximum.reduce(
+            drop, squared = found["area drop"], found["squared sensitivity"]
+            estimates = [
+                (found["excess"], _limits("excess", found["excess"], plan, rng)[0]),
+                (squared, _limits("squared sensitivity", squared, plan, rng)[0]),
+                (drop, hull(drop, (-1.0, 1.0), rng)[0]),
+                (-drop, hull(-drop, (-1.0, 1.0), rng)[0]),
+            ]
+            least = np.array(
                 [
-                    _limits("excess", found["excess"], plan, rng)[0],
-                    _limits("squared sensitivity", found["squared sensitivity"], plan, rng)[0],
-                    np.maximum(signed[0], -signed[1]),
+                    largest_lower_limit(
+                        [(float(v[at].mean()), float(limits[at])) for v, limits in estimates], n=n
+                    )
+                    for at in range(suites)
                 ]
             )
             fails = float(np.mean(below & (least > 1.0 - threshold)))

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from pytest_promptse.config._metrics import metric_of
 from pytest_promptse.errors import NotScoredError
 from pytest_promptse.scoring._gate import judge_gate
+from pytest_promptse.scoring._intervals import largest_lower_limit
 from pytest_promptse.scoring._samples import Samples, TaskSamples
 from pytest_promptse.scoring._scores import Estimate
 from pytest_promptse.scoring._suite import score_suite
@@ -200,52 +201,61 @@ def _figure(planned: PlannedGate, score: SuiteScore) -> _Figure:
         figure = figure._replace(excess=score.excess)
         if metric.name == "excess":
             return figure
-        least = score.excess_ci95[0] if score.excess_ci95 else None
+        excess = Estimate(value=score.excess, ci95=score.excess_ci95)
         return figure._replace(
             null=score.auc_e_null,
-            sensitivity=_least_sensitivity(least, score, planned.distances),
+            sensitivity=_least_sensitivity(excess, score, planned.distances),
         )
     [distance] = planned.distances
     ci95, value = score.elasticity_ci95[distance], score.elasticity[distance]
     excess = score.elasticity_excess[distance]
-    # The noise floor varies far less than the elasticity and has no interval.
-    least = None
+    limits = None
     if ci95 is not None and value is not None and excess is not None:
-        least = value + excess - ci95[1]
+        # The noise floor varies far less than the elasticity and has no interval.
+        limits = (value + excess - ci95[1], value + excess - ci95[0])
     return _Figure(
         metric,
         Estimate(value=value, ci95=ci95, exact=score.elasticity_exact[distance]),
         null=score.elasticity_null[distance],
         excess=excess,
-        sensitivity=_least_sensitivity(least, score, planned.distances),
+        sensitivity=_least_sensitivity(
+            Estimate(value=excess, ci95=limits), score, planned.distances
+        ),
     )
 
 
 def _least_sensitivity(
-    excess: float | None, score: SuiteScore, distances: Sequence[float]
+    excess: Estimate, score: SuiteScore, distances: Sequence[float]
 ) -> float | None:
-    """Return the lower 95 % limit of the mean true difference between original and variants.
+    """Return the lower limit of the mean true difference between original and variants.
 
-    The largest of three limits without sampling noise is taken. The drop is at most the true
-    difference, since it is a mean of differences with their signs. Squared sensitivity is at most
-    the true difference, since differences of rates are at most 1; it shows changes in both
-    directions. The excess is at most the true difference, since by the triangle inequality a
-    measured difference is at most the true one plus the noise. All three are for tasks like the
-    measured ones. The elasticity's own interval covers other tasks.
+    The largest of several limits without sampling noise is taken, which hold together with 97.5 %.
+    The drop and the gain are at most the true difference, since they are means of differences with
+    their signs. Squared sensitivity is at most the true difference, since differences of rates are
+    at most 1; it shows changes in both directions. The excess is at most the true difference, since
+    by the triangle inequality a measured difference is at most the true one plus the noise. All are
+    for tasks like the measured ones. The elasticity's own interval covers other tasks.
 
     Parameters
     ----------
     excess
-        The lower limit of the excess over `distances`, or None without one.
+        The excess over `distances`.
     score, distances
         The score of the suite, and the distances of the figure.
     """
-    limits = [excess]
+    estimates = [excess]
     if tuple(distances) == score.distances:
-        squared, drop = score.estimates["squared_sensitivity"].ci95, score.area_drop.ci95
-        limits += [squared[0] if squared else None]
-        limits += [max(drop[0], -drop[1]) if drop else None]
-    return max((limit for limit in limits if limit is not None), default=None)
+        drop = score.area_drop
+        gain = (
+            None
+            if drop.value is None or drop.ci95 is None
+            else Estimate(value=-drop.value, ci95=(-drop.ci95[1], -drop.ci95[0]))
+        )
+        estimates += [score.estimates["squared_sensitivity"], drop, *([gain] if gain else [])]
+    return largest_lower_limit(
+        [(e.value, e.ci95[0]) for e in estimates if e.value is not None and e.ci95 is not None],
+        n=None if score.speaks_for == "reruns" else score.n_tasks,
+    )
 
 
 def _with_possible_loss(gate: Gate, score: SuiteScore, metric: Metric) -> Gate:

@@ -300,6 +300,30 @@ def crossed(
     return (max(bounds[0], low), min(bounds[1], high))
 
 
+def largest_lower_limit(estimates: Sequence[tuple[float, float]], *, n: int | None) -> float | None:
+    """Return the largest lower limit of several estimates, all of which hold together with 97.5 %.
+
+    The level is shared among the limits (Bonferroni): the distance of each from its estimate grows
+    by the ratio of the quantiles of Student's t. The result is None without an estimate.
+
+    Parameters
+    ----------
+    estimates
+        Each estimate with its own lower limit, which holds with 97.5 %.
+    n
+        Number of tasks that the limits are from, >= 2. None for limits over reruns, which have the
+        quantiles of a normal distribution.
+    """
+    if not estimates:
+        return None
+    shared, alone = 1.0 - 0.025 / len(estimates), 1.0 - 0.025
+    if n is None:
+        ratio = float(ndtri(shared) / ndtri(alone))
+    else:
+        ratio = float(stdtrit(n - 1, shared) / stdtrit(n - 1, alone))
+    return max(value - ratio * (value - limit) for value, limit in estimates)
+
+
 def shortfall(values: Floats, share: float = WORST) -> float:
     """Return the mean of the largest `share` of n >= 1 values, shape (n,).
 

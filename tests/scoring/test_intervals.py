@@ -12,6 +12,7 @@ from pytest_promptse.scoring._intervals import (
     crossed,
     exact_interval,
     generator,
+    largest_lower_limit,
     mean_interval,
     resampled_pass_rates,
     resampled_softexec,
@@ -141,6 +142,27 @@ def test_crossed_factors_add_their_squared_distances():
     assert crossed(0.5, (0.2, 0.6), (0.1, 0.5), bounds=(0, 1)) == pytest.approx((0.0, 0.6))
     joint = crossed(0.5, (0.2, 0.6), (0.5, 0.5), bounds=(0, 1))
     assert joint == pytest.approx((0.2, 0.6))
+
+
+@law
+@given(
+    st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 1)), min_size=1, max_size=5),
+    st.none() | st.integers(2, 200),
+)
+def test_several_lower_limits_share_their_level(estimates, n):
+    pairs = [(value, value - width) for value, width in estimates]
+    joint = largest_lower_limit(pairs, n=n)
+    assert joint <= max(limit for _, limit in pairs) + 1e-12
+    assert largest_lower_limit([*pairs, (-5.0, -9.0)], n=n) <= joint + 1e-12
+    if len(pairs) == 1:
+        assert joint == pytest.approx(pairs[0][1])
+
+
+def test_lower_limits_hold_together():
+    noise = rng().normal(size=(20_000, 4))
+    missed = [largest_lower_limit([(x, x - 1.96) for x in row], n=None) > 0 for row in noise]
+    assert np.mean(missed) == pytest.approx(0.025, abs=0.005)
+    assert largest_lower_limit([], n=3) is None
 
 
 def test_draws_are_moved_onto_the_estimate_and_clipped():
