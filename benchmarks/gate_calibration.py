@@ -284,7 +284,7 @@ def ceiling_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
 def rounds_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     """All variants at once, compared with rounds that stop early."""
     cases = [
-        (plan, population, n, gap)
+        ("AUC-E", plan, population, n, gap)
         for plan, population, n, gaps in (
             (CI, "stable", 20, (-0.1, 0.0, 0.05)),
             (CI, "stable", 50, (-0.1, -0.05, 0.0, 0.05)),
@@ -295,12 +295,25 @@ def rounds_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
         )
         for gap in gaps
     ]
-    jobs = [pool.submit(in_rounds, pop, gap, n, plan, effort) for plan, pop, n, gap in cases]
+    cases += [
+        ("drop", plan, population, n, gap)
+        for plan, population, n in (
+            (CI, "stable", 20),
+            (CI, "middling", 50),
+            (CI, "rare breaks", 50),
+            (PAPER, "middling", 50),
+        )
+        for gap in (-0.1, 0.0, 0.1)
+    ]
+    jobs = [
+        pool.submit(in_rounds, figure, population, gap, n, plan=plan, effort=effort)
+        for figure, plan, population, n, gap in cases
+    ]
     return table(
-        ("preset", "tasks", "population", *_ROUNDS),
+        ("gate", "preset", "tasks", "population", *_ROUNDS),
         (
-            (plan.name, str(n), pop, _gap(gap), *map(_percent, job.result().shares))
-            for (plan, pop, n, gap), job in zip(cases, jobs, strict=True)
+            (figure, plan.name, str(n), pop, _gap(gap), *map(_percent, job.result().shares))
+            for (figure, plan, pop, n, gap), job in zip(cases, jobs, strict=True)
         ),
     )
 

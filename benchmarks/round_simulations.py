@@ -12,7 +12,13 @@ from simulated_models import DISTANCES, Rates, Sampling, draw_tasks, measured_ra
 
 from pytest_promptse.scoring._elasticity import auc_e, elasticity
 from pytest_promptse.scoring._gate import judge_gate
-from pytest_promptse.scoring._intervals import exact_interval, generator, mean_interval
+from pytest_promptse.scoring._intervals import (
+    SIGNED,
+    UNIT,
+    exact_interval,
+    generator,
+    mean_interval,
+)
 from pytest_promptse.scoring._samples import TaskSamples
 from pytest_promptse.scoring._sequential import may_stop, planned_looks
 from pytest_promptse.scoring._suite import score_suite
@@ -61,29 +67,49 @@ class Count:
         return tuple(count / self.suites for count in (*counts, self.completions))
 
 
-def in_rounds(population: str, gap: float, n: int, plan: Sampling, effort: Effort) -> Count:
-    """Judge the AUC-E of suites whose threshold is `gap` above (+) or below (-) the true figure.
+def in_rounds(
+    figure: str, population: str, gap: float, n: int, *, plan: Sampling, effort: Effort
+) -> Count:
+    """Judge a figure of suites whose threshold is `gap` above (+) or below (-) the true figure.
 
-    At a gap of 0 every decision is wrong.
+    The figure is ``AUC-E`` or ``drop``. At a gap of 0 every decision is wrong.
     """
-    threshold = truth_of(population, plan, effort)["AUC-E"] + gap
     looks = planned_looks(plan.variants)
-    rng = generator(effort.seed, "rounds", population, str(gap), str(n), plan.name)
+    rng = generator(effort.seed, "rounds", figure, population, str(gap), str(n), plan.name)
+    is_drop = figure == "drop"
+    if is_drop:
+        rates = draw_tasks(population, plan, effort.truth // plan.variants, rng)
+        threshold = float((rates.original[:, None, None] - rates.variants).mean()) + gap
+    else:
+        threshold = truth_of(population, plan, effort)["AUC-E"] + gap
+    bounds = SIGNED if is_drop else UNIT
     count = Count()
     for _ in range(effort.suites // 4):
         p, v = measured_rates(draw_tasks(population, plan, n, rng), plan, rng)
-        by_look = [auc_e(elasticity(p[:, None], v[..., :k]), DISTANCES) for k in looks]
+        by_look = [
+            (p[:, None, None] - v[..., :k]).mean(axis=(1, 2))
+            if is_drop
+            else auc_e(elasticity(p[:, None], v[..., :k]), DISTANCES)
+            for k in looks
+        ]
 
         def judged(values: Floats, of: int) -> Gate:
-            ci95 = mean_interval(values, resamples=effort.resamples, looks=of, rng=rng)
-            exact = exact_interval(values, resamples=effort.resamples, looks=of, rng=rng)
-            value = float(values.mean())
-            return judge_gate("auc-e", value, threshold, ci95=ci95, exact=exact, kind="confident")
+            limits = {"bounds": bounds, "resamples": effort.resamples, "looks": of, "rng": rng}
+            return judge_gate(
+                "drop" if is_drop else "auc-e",
+                float(values.mean()),
+                threshold,
+                ci95=mean_interval(values, **limits),
+                exact=exact_interval(values, **limits),
+                kind="confident",
+                direction="at most" if is_drop else "at least",
+                fails_by="ci95" if is_drop else "both",
+            )
 
         count.add(
             judged(by_look[-1], 1),
             [judged(values, len(looks)) for values in by_look],
-            wanted=_wanted(gap),
+            wanted=_wanted(-gap if is_drop else gap),
             shares=_shares(plan),
         )
     return count
