@@ -35,7 +35,15 @@ from planning import CASES, stated_and_simulated
 from rerun_simulations import misses_over_reruns
 from round_simulations import in_rounds, single_in_rounds
 from simulated_models import CI, DISTANCES, PAPER, POPULATIONS, PRESETS, SMOKE
-from truth_simulations import FIGURES, TRUE_RATES, TRUTHS, misses, power_of, true_rate_misses
+from truth_simulations import (
+    FIGURES,
+    TRUE_RATES,
+    TRUTHS,
+    any_fails,
+    misses,
+    power_of,
+    true_rate_misses,
+)
 
 from pytest_promptse.scoring._gate import pass_rate_limits
 
@@ -124,6 +132,29 @@ def true_rates_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
                     cells.append(f"{100 * fails:.1f} / {100 * passes:.1f}")
                 rows.append((plan.name, name, figure, *cells))
     return table(("preset", "model", "gate", "3", "8", "20", "50", "164 tasks"), rows)
+
+
+def family_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """Runs of 20 suites with four gates each that fail, without and with a level for the run."""
+    jobs = {
+        (name, n): pool.submit(
+            any_fails,
+            name,
+            n,
+            CI,
+            gates=80,
+            level=0.05,
+            runs=effort.suites // 3,
+            size=effort.truth,
+            seed=effort.seed,
+        )
+        for name in ("stable at 0.6", "one emotion breaks all", "gains")
+        for n in (8, 20, 50)
+    }
+    return table(
+        ("model", "tasks per suite", "each gate alone", "`promptse_family_level = 0.05`"),
+        ((name, str(n), *map(_percent, job.result())) for (name, n), job in jobs.items()),
+    )
 
 
 def power_by_figure_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
@@ -475,6 +506,7 @@ TABLES: dict[str, Callable[[Effort, ProcessPoolExecutor], str]] = {
     "truths ci": truths_ci_table,
     "truths paper": truths_paper_table,
     "true rates": true_rates_table,
+    "family": family_table,
     "power by figure": power_by_figure_table,
     "bias": bias_table,
     "ceiling": ceiling_table,

@@ -94,13 +94,13 @@ def in_rounds(
         ]
 
         def judged(values: Floats, of: int) -> Gate:
-            limits = {"bounds": bounds, "resamples": effort.resamples, "looks": of, "rng": rng}
+            r = effort.resamples
             return judge_gate(
                 "drop" if is_drop else "auc-e",
                 float(values.mean()),
                 threshold,
-                ci95=mean_interval(values, **limits),
-                exact=exact_interval(values, **limits),
+                ci95=mean_interval(values, bounds=bounds, resamples=r, looks=of, rng=rng),
+                exact=exact_interval(values, bounds=bounds, resamples=r, looks=of, rng=rng),
                 kind="confident",
                 direction="at most" if is_drop else "at least",
                 fails_by="ci95" if is_drop else "both",

@@ -8,6 +8,7 @@ cell, one suite is also computed with the package itself, and the script stops i
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from simulated_models import DISTANCES, Sampling
 
 from pytest_promptse.scoring._elasticity import area_weights
 from pytest_promptse.scoring._intervals import (
+    SIGNED,
     WORST,
     exact_interval,
     generator,
@@ -405,10 +407,55 @@ def true_rate_misses(
 ) -> dict[str, tuple[float, float]]:
     """Return how often gates fail and pass if thresholds are figures of the true rates themselves.
 
-    The threshold of AUC-E is that without any sampling noise. Its gate fails only if a lower limit
-    of the true sensitivity is beyond the threshold too, as in `run._gates`.
+    The threshold of AUC-E is that without any sampling noise.
     """
     rng = generator(seed, "true rates", name, str(n), plan.name)
+    truth, found = _in_true_rates(name, n, plan, suites=suites, size=size, rng=rng)
+    return {
+        figure: (
+            float(np.mean(_fails(figure, found, threshold, plan, rng))),
+            _judged(figure, found[figure], threshold, plan, rng).passes,
+        )
+        for figure, threshold in truth.items()
+    }
+
+
+def any_fails(
+    name: str, n: int, plan: Sampling, *, gates: int, level: float, runs: int, size: int, seed: int
+) -> tuple[float, float]:
+    """Return how many runs of several suites fail, each gate alone and with a level for the run.
+
+    Each suite has gates on the four figures of `true_rate_misses`, whose thresholds are the true
+    figures, so each failure is wrong.
+
+    Parameters
+    ----------
+    gates
+        Number of gates of a run, a multiple of 4.
+    level
+        The level of the run, ``promptse_family_level``.
+    runs
+        Number of runs.
+    """
+    rng = generator(seed, "family", name, str(n), plan.name)
+    suites = runs * gates // 4
+    truth, found = _in_true_rates(name, n, plan, suites=suites, size=size, rng=rng)
+    shares = []
+    for looks in (1, math.ceil(gates * 0.025 / level)):
+        fails = np.stack(
+            [
+                _fails(figure, found, limit, plan, rng, looks=looks)
+                for figure, limit in truth.items()
+            ]
+        )
+        shares.append(float(fails.any(axis=0).reshape(runs, -1).any(axis=1).mean()))
+    return shares[0], shares[1]
+
+
+def _in_true_rates(
+    name: str, n: int, plan: Sampling, *, suites: int, size: int, rng: np.random.Generator
+) -> tuple[dict[str, float], dict[str, Floats]]:
+    """Return the figures of the true rates, and those of sampled suites, of shape (suites, n)."""
     shape, w = (len(DISTANCES), plan.variants), area_weights(DISTANCES)
     drawn = TRUE_RATES[name](max(size // (plan.variants * 3), 20_000), shape, rng)
     gaps = drawn.original[:, None, None] - drawn.variants
@@ -419,39 +466,49 @@ def true_rate_misses(
         "pass@1": float(drawn.original.mean()),
     }
     drawn = TRUE_RATES[name](suites * n, shape, rng)
-    found = {
-        figure: values.reshape(suites, n)
-        for figure, values in task_figures(drawn, plan, rng).items()
-    }
-    result = {}
-    for figure, threshold in truth.items():
-        judged = _judged(figure, found[figure], threshold, plan, rng)
-        fails = judged.fails
-        if figure == "AUC-E" and fails:
-            below = _limits(figure, found[figure], plan, rng)[1] < threshold - 1e-9
-            drop, squared = found["area drop"], found["squared sensitivity"]
-            estimates = [
-                (found["excess"], _limits("excess", found["excess"], plan, rng)[0]),
-                (squared, _limits("squared sensitivity", squared, plan, rng)[0]),
-                (drop, hull(drop, (-1.0, 1.0), rng)[0]),
-                (-drop, hull(-drop, (-1.0, 1.0), rng)[0]),
-            ]
-            least = np.array(
-                [
-                    largest_lower_limit(
-                        [(float(v[at].mean()), float(limits[at])) for v, limits in estimates], n=n
-                    )
-                    for at in range(suites)
-                ]
-            )
-            fails = float(np.mean(below & (least > 1.0 - threshold)))
-        result[figure] = (fails, judged.passes)
-    return result
+    found = task_figures(drawn, plan, rng)
+    return truth, {figure: values.reshape(suites, n) for figure, values in found.items()}
 
 
-def _limits(figure: str, values: Floats, plan: Sampling, rng: np.random.Generator) -> Floats:
-    bounds = bounds_of(figure, plan)
-    return hull(values, bounds, rng)
+def _fails(
+    figure: str,
+    found: dict[str, Floats],
+    threshold: float,
+    plan: Sampling,
+    rng: np.random.Generator,
+    *,
+    looks: int = 1,
+) -> Bools:
+    """Return for each suite whether the gate fails, as `run._gates` decides it.
+
+    The gate on AUC-E fails only if a lower limit of the true sensitivity is beyond the threshold.
+    """
+    bounds, slack = bounds_of(figure, plan), 1e-9
+    values = found[figure]
+    limits = hull(values, bounds, rng, looks=looks)
+    both = _joined(limits, exact_limits(values, bounds, rng, looks=looks))
+    limits = both if figure not in FAIL_BY_RESAMPLING else np.where(_agree(values), both, limits)
+    if figure in LESS_IS_BETTER:
+        return np.asarray(limits[0] > threshold + slack)
+    fails = limits[1] < threshold - slack
+    if figure != "AUC-E" or not fails.any():
+        return np.asarray(fails)
+    drop, squared = found["area drop"], found["squared sensitivity"]
+    estimates = [
+        (values, hull(values, bounds, rng, looks=looks)[0])
+        for values, bounds in (
+            (found["excess"], bounds_of("excess", plan)),
+            (squared, bounds_of("squared sensitivity", plan)),
+            (drop, SIGNED),
+            (-drop, SIGNED),
+        )
+    ]
+    n = values.shape[1]
+    least = [
+        largest_lower_limit([(float(v[at].mean()), float(low[at])) for v, low in estimates], n=n)
+        for at in range(len(fails))
+    ]
+    return np.asarray(fails & (np.array(least) > 1.0 - threshold))
 
 
 def _joined(one: Floats, other: Floats) -> Floats:
@@ -466,14 +523,16 @@ def _agree(values: Floats) -> Floats:
     return np.asarray(same.any(axis=1))
 
 
-def hull(values: Floats, bounds: tuple[float, float], rng: np.random.Generator) -> Floats:
+def hull(
+    values: Floats, bounds: tuple[float, float], rng: np.random.Generator, *, looks: int = 1
+) -> Floats:
     """Return the hull of the BCa and Student's intervals of S suites, shape (2, S).
 
-    `values` has shape (S, n). The suites share their resamples.
+    `values` has shape (S, n). The suites share their resamples. `looks` divides the level.
     """
     suites, n = values.shape
     mean, spread = values.mean(axis=1), values.std(axis=1, ddof=1)
-    quantile = float(stdtrit(n - 1, 0.975))
+    quantile = float(stdtrit(n - 1, 1.0 - 0.025 / looks))
     half = quantile * spread / np.sqrt(n)
     tail = max(float(ndtr(-np.sqrt(n / (n - 1)) * quantile)), 1.0 / _RESAMPLES)
     weight = rng.multinomial(n, np.full(n, 1.0 / n), size=_RESAMPLES) / n
@@ -502,12 +561,14 @@ def hull(values: Floats, bounds: tuple[float, float], rng: np.random.Generator) 
     return np.asarray(np.clip(limits, *bounds))
 
 
-def exact_limits(values: Floats, bounds: tuple[float, float], rng: np.random.Generator) -> Floats:
+def exact_limits(
+    values: Floats, bounds: tuple[float, float], rng: np.random.Generator, *, looks: int = 1
+) -> Floats:
     """Return the limits of `intervals.exact_interval` for S suites, shape (2, S)."""
     n = values.shape[1]
     weight = rng.standard_exponential((_RESAMPLES, n + 1))
     weight /= weight.sum(axis=1, keepdims=True)
-    rank = int(0.025 * (_RESAMPLES + 1))
+    rank = max(1, int(0.025 / looks * (_RESAMPLES + 1)))
     inside = np.clip(values, *bounds)
     limits = np.empty((2, values.shape[0]))
     for start in range(0, values.shape[0], 500):

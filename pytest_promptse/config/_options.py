@@ -481,6 +481,14 @@ OPTIONS: dict[str, Option] = {
             marker=True,
         ),
         _option(
+            "family_level",
+            _option_types.between(0.001, 0.5),
+            None,
+            "largest probability that chance alone fails any of the confident gates of the run "
+            "(default: 0.025 for each gate)",
+            metavar="P",
+        ),
+        _option(
             "inconclusive",
             _option_types.choice("skip", "fail", "pass"),
             "skip",

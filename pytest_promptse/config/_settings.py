@@ -76,6 +76,7 @@ class Settings:
     min_task_auc_e: float | None
     interval: Literal["tasks", "tasks+emotions", "reruns"]
     gate: Literal["point", "confident"]
+    family_level: float | None
     inconclusive: Literal["pass", "fail", "skip"]
     aa: bool
     concurrency: int | None

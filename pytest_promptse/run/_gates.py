@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -16,7 +17,7 @@ from pytest_promptse.scoring._intervals import largest_lower_limit
 from pytest_promptse.scoring._samples import Samples, TaskSamples
 from pytest_promptse.scoring._scores import Estimate
 from pytest_promptse.scoring._suite import score_suite
-from pytest_promptse.store._run_log import OutcomeRow
+from pytest_promptse.store._run_log import OutcomeRow, SuiteRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,10 +25,15 @@ if TYPE_CHECKING:
     from pytest_promptse.config._metrics import Metric
     from pytest_promptse.scoring._scores import Gate, SuiteScore
     from pytest_promptse.store._measured_variant import DrawRecord
-    from pytest_promptse.store._run_log import PlannedGate, RunLog, SuiteKey, SuiteRow
+    from pytest_promptse.store._run_log import PlannedGate, RunLog, SuiteKey
 
 Mode = Literal["promptse", "light"]
 
+# The level of one side of an interval.
+_LEVEL = 0.025
+_RESAMPLES = 9999
+# The number of comparisons whose level this number of resamples resolves.
+_RESOLVED = 100
 # The remedy for the most frequent cause of failure if no original is solved.
 _HINTS = {
     "truncated": "raise --promptse-max-tokens, which is {max_tokens}",
@@ -66,11 +72,10 @@ class Scores:
             self._computed[suite.key] = (n_measured, score)
         return score
 
-    def of_task(self, suite: SuiteRow, task: str) -> SuiteScore | None:
+    def of_task(self, suite: SuiteRow, task: str, *, comparisons: int) -> SuiteScore | None:
         """Return the score of one task, computed like that of a suite with this task only.
 
-        All tasks of a suite are judged together, so the level of each task's interval is divided by
-        their number. The probability of any false failure is then that of a single interval.
+        The level of its intervals is divided by the number of comparisons.
 
         Raises
         ------
@@ -78,7 +83,7 @@ class Scores:
             As in `of`.
         """
         alone = replace(suite, tasks=[task], n_controls=0)
-        return _score(alone, self._run_log, comparisons=len(suite.tasks))
+        return _score(alone, self._run_log, comparisons=comparisons)
 
     def decide(self, suite: SuiteRow, planned: PlannedGate) -> Gate:
         """Compare the figure of a gate with its threshold, using what is measured so far.
@@ -92,8 +97,29 @@ class Scores:
         -----
         A gate that passes is inconclusive if it could not have failed. This is so if the originals
         score so little that losing all of it would still meet the threshold.
+
+        All tasks of a suite are judged together, so the level of each task's interval is divided by
+        their number. The probability of any false failure is then that of a single interval. With
+        ``family_level``, a gate fails only if it also fails at that level divided by the number of
+        gates of the run (Bonferroni). Holm's method fails further gates only if one fails in this
+        way, so it would decide the same runs, but only after the last gate.
         """
-        score = self._of_gate(suite, planned)
+        gate = self._judged(suite, planned, self._of_gate(suite, planned))
+        level = suite.settings["family_level"]
+        if level is None or gate.verdict != "fail" or suite.settings["gate"] != "confident":
+            return gate
+        n_gates = sum(row.n_gates for row in self._run_log.rows(SuiteRow))
+        together = self._of_gate(suite, planned, comparisons=math.ceil(n_gates * _LEVEL / level))
+        if self._judged(suite, planned, together).verdict == "fail":
+            return gate
+        reason = f"all {n_gates} gates of this run (promptse_family_level = {level:g})"
+        return replace(
+            gate,
+            verdict="inconclusive",
+            message=f"{gate.message}; it fails alone, but not together with {reason}",
+        )
+
+    def _judged(self, suite: SuiteRow, planned: PlannedGate, score: SuiteScore) -> Gate:
         figure = _figure(planned, score)
         metric, estimate = figure.metric, figure.estimate
         gate = judge_gate(
@@ -155,9 +181,17 @@ class Scores:
             f"{hint.format(max_tokens=suite.settings['max_tokens'])}"
         )
 
-    def _of_gate(self, suite: SuiteRow, planned: PlannedGate) -> SuiteScore:
-        task = planned.task
-        score = self.of(suite) if task is None else self.of_task(suite, task)
+    def _of_gate(
+        self, suite: SuiteRow, planned: PlannedGate, *, comparisons: int | None = None
+    ) -> SuiteScore:
+        """Return the score that decides a gate, among `comparisons` gates if given."""
+        if planned.task is not None:
+            n = comparisons or len(suite.tasks)
+            score = self.of_task(suite, planned.task, comparisons=n)
+        elif comparisons is None:
+            score = self.of(suite)
+        else:
+            score = _score(suite, self._run_log, comparisons=comparisons)
         if score is None:
             raise NotScoredError(f"{suite.id}: no original was measured, so there is no score")
         return score
@@ -201,10 +235,10 @@ def _figure(planned: PlannedGate, score: SuiteScore) -> _Figure:
         figure = figure._replace(excess=score.excess)
         if metric.name == "excess":
             return figure
-        excess = Estimate(value=score.excess, ci95=score.excess_ci95)
+        noiseless = Estimate(value=score.excess, ci95=score.excess_ci95)
         return figure._replace(
             null=score.auc_e_null,
-            sensitivity=_least_sensitivity(excess, score, planned.distances),
+            sensitivity=_least_sensitivity(noiseless, score, planned.distances),
         )
     [distance] = planned.distances
     ci95, value = score.elasticity_ci95[distance], score.elasticity[distance]
@@ -297,6 +331,8 @@ def _score(suite: SuiteRow, run_log: RunLog, *, comparisons: int = 1) -> SuiteSc
         mode=mode,
         weighting=suite.weighting,
         seed=suite.seed,
+        # More comparisons are decided farther out in the tails.
+        resamples=_RESAMPLES * math.ceil(comparisons / _RESOLVED),
         speaks_for=suite.settings.get("interval", "tasks"),
         looks=len(suite.looks) * comparisons,
         planned=suite.looks[-1] if len(suite.looks) > 1 else None,

@@ -194,6 +194,7 @@ class Suite:
             tasks=[task.id for task in self.tasks],
             n_variants=len(self.variants),
             n_controls=len(self.controls),
+            n_gates=sum(gate.threshold is not None for gate in self.gates),
             distances=list(chosen.distances),
             mode=chosen.mode,
             weighting=chosen.weighting,

@@ -38,6 +38,7 @@ class SuiteRow(msgspec.Struct, frozen=True, kw_only=True):
     """The plan of one suite for one model and one prompt template.
 
     ``template_source`` is the path of the template, relative to the root directory, and its text.
+    ``n_gates`` is the number of gates with a threshold.
     ``shares_process`` is True if the tests of a task run in the process of the program.
     """
 
@@ -54,6 +55,7 @@ class SuiteRow(msgspec.Struct, frozen=True, kw_only=True):
     line: int | None
     looks: list[int]
     n_controls: int = 0
+    n_gates: int = 0
     template_source: tuple[str, str] | None = None
     shares_process: bool = False
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from msgspec.structs import replace
 from planned_suites import measure, plan, row_of
 
 from pytest_promptse.run._gates import Scores
@@ -65,8 +66,11 @@ def test_intervals_over_reruns_decide_where_other_tasks_might_differ(decide, int
     assert gate.verdict == verdict
 
 
-def suite_of(store, rates, gate, *, mode="light"):
-    """Return the verdict of the gate of 20 tasks whose original and variants have these rates."""
+def gate_of(store, rates, gate, *, mode="light", others=0):
+    """Return the decided gate of 20 tasks whose original and variants have these rates.
+
+    The run has `others` gates in another suite.
+    """
     rng = random.Random(5)
     run_log = RunLog(store, "run")
     suite = plan(
@@ -79,12 +83,32 @@ def suite_of(store, rates, gate, *, mode="light"):
         **gate,
     )
     run_log.add(suite.row)
+    run_log.add(replace(suite.row, id="another", n_gates=others))
     for planned in suite.variants:
         rate = rates[planned.outline.distance > 0]
         causes = ["" if rng.random() < rate else "wrong_answer" for _ in range(planned.n)]
         run_log.add(row_of(suite, planned, causes))
     [row] = [one for one in suite.gates if one.threshold is not None]
-    return Scores(run_log).decide(suite.row, row).verdict
+    return Scores(run_log).decide(suite.row, row)
+
+
+def suite_of(store, rates, gate, *, mode="light"):
+    """Return the verdict of `gate_of`."""
+    return gate_of(store, rates, gate, mode=mode).verdict
+
+
+@pytest.mark.parametrize(("others", "verdict"), [(0, "fail"), (9, "fail"), (399, "inconclusive")])
+def test_with_a_level_for_the_run_many_gates_fail_only_together(store, others, verdict):
+    gate = gate_of(store, (0.9, 0.8), {"max_drop": 0.02, "family_level": 0.05}, others=others)
+    assert gate.verdict == verdict
+    reason = "it fails alone, but not together with all 400 gates of this run"
+    assert (reason in gate.message) == (verdict == "inconclusive")
+
+
+def test_with_a_level_for_the_run_a_clear_loss_fails_among_any_number_of_gates(store):
+    gate = {"max_drop": 0.02, "family_level": 0.01}
+    assert gate_of(store, (0.9, 0.3), gate, others=999).verdict == "fail"
+    assert gate_of(store, (0.9, 0.9), gate, others=0).verdict == "inconclusive"
 
 
 @pytest.mark.parametrize("name", ["min_auc_e", "min_elasticity"])
