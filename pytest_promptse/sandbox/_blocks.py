@@ -34,14 +34,10 @@ class BlockEntry:
     offset: int
 
 
-def entry_of(frame: types.FrameType) -> BlockEntry:
-    """Return the beginning of the block whose context manager `frame` enters now."""
-    return BlockEntry(frame=id(frame), offset=frame.f_lasti)
-
-
 def caller() -> BlockEntry:
     """Return the beginning of the block for which the calling function is ``__enter__``."""
-    return entry_of(sys._getframe(2))  # noqa: SLF001 - the only way to the caller's frame
+    frame = sys._getframe(2)  # noqa: SLF001 - the only way to the caller's frame
+    return BlockEntry(frame=id(frame), offset=frame.f_lasti)
 
 
 def may_suppress(error: BaseException, entry: BlockEntry | None, *, is_of_program: bool) -> bool:

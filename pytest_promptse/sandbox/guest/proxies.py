@@ -14,7 +14,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox.guest import objects, standard
-from pytest_promptse.sandbox.guest.wire import WireError
 
 if TYPE_CHECKING:
     from pytest_promptse.sandbox.guest.twins import Twins
@@ -184,10 +183,6 @@ class ProxyFactory:
             dict.update(made, content)
             return made
         return cls(content)
-
-    def bad(self, *_: Any) -> Any:
-        """Raise an error for a description of an unknown kind."""
-        raise WireError("a description of an unknown kind")
 
 
 SPECIALS = objects.SPECIALS - {"__aiter__", "__anext__", "__aenter__", "__aexit__"}
