@@ -165,9 +165,9 @@ def _next(self: Any) -> Any:
 
     There are at most `MAX_ITEMS` items, so that ``list()`` of an endless generator ends.
     """
-    link: Link = link_of(self)
-    owner: ProgramOperations = self.promptse_owner
+    link: Link = object.__getattribute__(self, "promptse_link")  # called for each of many items
     if not link.items:
+        owner: ProgramOperations = self.promptse_owner
         if link.end is not None:
             raise link.end
         items, done, value = owner.ask("next", self, link.batch)
@@ -181,7 +181,9 @@ def _next(self: Any) -> Any:
         if link.end is not None and not items:
             raise link.end
     if link.given >= MAX_ITEMS:
-        owner.fail("resource", f"the program's iterator gives more than {MAX_ITEMS} items")
+        self.promptse_owner.fail(
+            "resource", f"the program's iterator gives more than {MAX_ITEMS} items"
+        )
     link.given += 1
     return link.items.pop()
 
