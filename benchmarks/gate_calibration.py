@@ -14,10 +14,12 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from compare_simulations import comparisons, true_loss
+from early_simulations import STOPPING, early_errors
 from emotion_simulations import EFFECTS, over_emotions
 from few_tasks import every_task
 from gate_simulations import (
@@ -58,8 +60,8 @@ RESULTS = Path(__file__).resolve().parent / "results"
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "explanation"
 # The page that a table is written into. Tables not listed here go into gates.md.
 PAGES = dict.fromkeys(("power by figure", "reruns", "few tasks", "planning"), "choosing-a-gate.md")
-# Tables that are too long for a page.
-ONLY_KEPT = {"true rates"}
+# How the names of tables begin that are too long for a page.
+ONLY_KEPT = ("early", "true rates")
 FULL = Effort(suites=1200, resamples=999, truth=400_000, scored=2000)
 QUICK = Effort(suites=100, resamples=499, truth=100_000, scored=12)
 
@@ -105,33 +107,31 @@ def truths_paper_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     return _truths(PAPER, effort, pool)
 
 
-def true_rates_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+def _true_rates(plan: Sampling, effort: Effort, pool: ProcessPoolExecutor) -> str:
     """Errors of confident gates whose thresholds are figures of the true rates."""
-    figures = ("AUC-E", "drop", "squared sensitivity", "pass@1")
+    sizes = (1, 3, 8, 20, 50, 164)
     jobs = {
-        (plan, n, name): pool.submit(
+        (n, name): pool.submit(
             true_rate_misses,
             name,
             n,
             plan,
-            suites=effort.suites // 3 if n < 164 else effort.suites // 6,  # noqa: PLR2004
+            suites=effort.suites // 3,
             size=effort.truth,
             seed=effort.seed,
         )
-        for plan in (SMOKE, CI, PAPER)
-        for n in (3, 8, 20, 50, 164)
         for name in TRUE_RATES
+        for n in sizes
     }
     rows = []
-    for plan in (SMOKE, CI, PAPER):
-        for name in TRUE_RATES:
-            for figure in figures:
-                cells = []
-                for n in (3, 8, 20, 50, 164):
-                    fails, passes = jobs[plan, n, name].result()[figure]
-                    cells.append(f"{100 * fails:.1f} / {100 * passes:.1f}")
-                rows.append((plan.name, name, figure, *cells))
-    return table(("preset", "model", "gate", "3", "8", "20", "50", "164 tasks"), rows)
+    for name in TRUE_RATES:
+        for figure in ("AUC-E", "drop", "squared sensitivity", "pass@1"):
+            cells = []
+            for n in sizes:
+                fails, passes = jobs[n, name].result()[figure]
+                cells.append(f"{100 * fails:.1f} / {100 * passes:.1f}")
+            rows.append((name, figure, *cells))
+    return table(("model", "gate", "1 task", *(f"{n}" for n in sizes[1:-1]), "164 tasks"), rows)
 
 
 def family_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
@@ -177,7 +177,7 @@ def power_by_figure_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
         )
         for case in cases
     }
-    figures = TRUTH_FIGURES[:-1]
+    figures = ("AUC-E's gate", *TRUTH_FIGURES[:-1])
     return table(
         ("tasks", "variants lose", "in tasks", *figures),
         (
@@ -349,6 +349,30 @@ def rounds_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     )
 
 
+def _early(plan: Sampling, effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """Errors of gates at their boundary that may stop early, and with all variants at once."""
+    cases = [(n, name) for n in (1, 8, 20, 50, 164) for name in TRUTHS]
+    jobs = [
+        pool.submit(
+            early_errors,
+            name,
+            n,
+            plan,
+            suites=effort.suites // 3,
+            size=effort.truth // (1 if plan is CI else 4),
+            seed=effort.seed,
+        )
+        for n, name in cases
+    ]
+    return table(
+        ("tasks", "model", *STOPPING),
+        (
+            (str(n), name, *(errors.text for errors in job.result().values()))
+            for (n, name), job in zip(cases, jobs, strict=True)
+        ),
+    )
+
+
 def single_rounds_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     """The same for suites of one task."""
     cases = [
@@ -505,7 +529,7 @@ _ROUNDS = (
 TABLES: dict[str, Callable[[Effort, ProcessPoolExecutor], str]] = {
     "truths ci": truths_ci_table,
     "truths paper": truths_paper_table,
-    "true rates": true_rates_table,
+    **{f"true rates {plan.name}": partial(_true_rates, plan) for plan in PRESETS},
     "family": family_table,
     "power by figure": power_by_figure_table,
     "bias": bias_table,
@@ -516,6 +540,7 @@ TABLES: dict[str, Callable[[Effort, ProcessPoolExecutor], str]] = {
     "planning": planning_table,
     "rounds": rounds_table,
     "single rounds": single_rounds_table,
+    **{f"early {plan.name}": partial(_early, plan) for plan in (CI, PAPER)},
     "compare": compare_table,
     "emotions": emotions_table,
     "odds ratio": odds_ratio_table,
@@ -577,7 +602,7 @@ def main() -> None:
             print(f"\n{name}\n\n{text}", flush=True)
             if not arguments.quick:
                 keep(name, text, effort)
-                if name in ONLY_KEPT:
+                if name.startswith(ONLY_KEPT):
                     continue
                 page = DOCS / PAGES.get(name, "gates.md")
                 page.write_text(write_into(page.read_text(), name, text))

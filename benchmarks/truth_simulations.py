@@ -17,9 +17,11 @@ import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 from simulated_models import DISTANCES, Sampling
 
+from pytest_promptse.config._metrics import METRICS
+from pytest_promptse.run._gates import least_sensitivity
 from pytest_promptse.scoring._elasticity import area_weights
+from pytest_promptse.scoring._gate import judge_gate
 from pytest_promptse.scoring._intervals import (
-    SIGNED,
     WORST,
     exact_interval,
     generator,
@@ -29,6 +31,8 @@ from pytest_promptse.scoring._intervals import (
 )
 from pytest_promptse.scoring._noise_floor import null_gap
 from pytest_promptse.scoring._robustness import squared_sensitivity, worst_case
+from pytest_promptse.scoring._samples import Samples, TaskSamples
+from pytest_promptse.scoring._suite import score_suite
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -225,6 +229,12 @@ def _null_table(m_p: int, m_v: int) -> Floats:
     return np.array([null_gap(m_p, m_v, k) for k in range(m_p + m_v + 1)])
 
 
+_METRICS = {
+    "AUC-E": "auc_e",
+    "drop": "drop",
+    "squared sensitivity": "squared_sensitivity",
+    "pass@1": "pass_at_1",
+}
 # The figures with an upper bound as their gate, and the smallest value of each if it is not 0.
 LESS_IS_BETTER = ("excess", "drop", "squared sensitivity", "shortfall", "flips")
 # Figures whose gates fail by the resampled interval alone.
@@ -245,9 +255,22 @@ FIGURES = (
 
 def task_figures(drawn: Drawn, plan: Sampling, rng: np.random.Generator) -> dict[str, Floats]:
     """Sample the model and return one value per task, shape (N,), of every figure."""
+    return figures_of(*sampled(drawn, plan, rng), plan)
+
+
+def sampled(drawn: Drawn, plan: Sampling, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Sample the model and return pass rates of the shapes of `drawn.original` and its variants."""
+    p = pass_rates(drawn.original, plan.original_samples, drawn.copies, rng)
+    return p, pass_rates(drawn.variants, plan.samples, drawn.copies, rng)
+
+
+def figures_of(p: Floats, v: Floats, plan: Sampling) -> dict[str, Floats]:
+    """Return one value per task, shape (N,), of every figure.
+
+    `p` has the pass rates of the originals, shape (N,), and `v` those of K variants at each of D
+    distances, shape (N, D, K).
+    """
     m_p, m_v = plan.original_samples, plan.samples
-    p = pass_rates(drawn.original, m_p, drawn.copies, rng)
-    v = pass_rates(drawn.variants, m_v, drawn.copies, rng)
     w = area_weights(DISTANCES)
     gaps = p[:, None, None] - v
     counts = np.rint(p * m_p).astype(int)[:, None, None] + np.rint(v * m_v).astype(int)
@@ -284,6 +307,8 @@ def bounds_of(figure: str, plan: Sampling) -> tuple[float, float]:
     least = {
         "excess": -noise,
         "drop": -1.0,
+        "area drop": -1.0,
+        "area gain": -1.0,
         "shortfall": -noise / 2.0,
         "squared sensitivity": -0.25 / (plan.original_samples - 1) - 0.25 / (plan.samples - 1),
     }
@@ -332,12 +357,15 @@ def power_of(
     limits = {figure: float(values.mean()) for figure, values in before.items()}
     worst = np.sort(before["shortfall"])[::-1]
     limits["shortfall"] = float(worst[: round(WORST * worst.size)].mean())
-    after = task_figures(draw(suites * n, broken), plan, rng)
-    return {
-        figure: _judged(figure, values.reshape(suites, n), limits[figure], plan, rng).fails
-        for figure, values in after.items()
+    drawn = task_figures(draw(suites * n, broken), plan, rng)
+    after = {figure: values.reshape(suites, n) for figure, values in drawn.items()}
+    found = {
+        figure: _judged(figure, after[figure], limits[figure], plan, rng).fails
+        for figure in FIGURES
         if figure != "pass@1"
     }
+    gate = float(np.mean(_fails("AUC-E", after, limits["AUC-E"], plan, rng)))
+    return {**found, "AUC-E's gate": gate}
 
 
 def truth_of(name: str, plan: Sampling, *, size: int, seed: int) -> dict[str, float]:
@@ -377,6 +405,49 @@ def misses(
 def _judged(
     figure: str, values: Floats, truth: float, plan: Sampling, rng: np.random.Generator
 ) -> Misses:
+    plain, both = _limits(figure, values, plan, rng)
+    fails, passes = _decided(figure, plain, both, truth).mean(axis=1)
+    plain_fails, plain_passes = _decided(figure, plain, plain, truth).mean(axis=1)
+    return Misses(
+        fails=float(fails),
+        passes=float(passes),
+        plain_fails=float(plain_fails),
+        plain_passes=float(plain_passes),
+    )
+
+
+def decisions(
+    figure: str,
+    values: Floats,
+    threshold: float,
+    plan: Sampling,
+    rng: np.random.Generator,
+    *,
+    looks: int = 1,
+) -> Bools:
+    """Return whether the gate of each of S suites fails and passes, shape (2, S).
+
+    The rule that noise fails no gate on AUC-E is left out.
+
+    Parameters
+    ----------
+    figure, values
+        The figure and its values, shape (S, n), of n tasks.
+    threshold
+        The threshold of the gate.
+    plan, rng
+        The preset, and the source of resamples.
+    looks
+        As in `scoring._intervals.mean_interval`.
+    """
+    plain, both = _limits(figure, values, plan, rng, looks=looks)
+    return _decided(figure, plain, both, threshold)
+
+
+def _limits(
+    figure: str, values: Floats, plan: Sampling, rng: np.random.Generator, *, looks: int = 1
+) -> tuple[Floats, Floats]:
+    """Return the resampled limits of S suites, and those of both intervals; shape (2, S) each."""
     bounds = bounds_of(figure, plan)
     if figure == "flips":
         n = values.shape[1]
@@ -385,21 +456,20 @@ def _judged(
     elif figure == "shortfall":
         plain = exact = shortfall_limits(values, bounds, rng)
     else:
-        plain = hull(values, bounds, rng)
-        exact = exact_limits(values, bounds, rng)
-        plain = np.where(_agree(values), _joined(plain, exact), plain)
-        _check(values[0], bounds, plain[:, 0], exact[:, 0])
-    both = _joined(plain, exact)
+        exact = exact_limits(values, bounds, rng, looks=looks)
+        plain = _moved(hull(values, bounds, rng, looks=looks), exact, values)
+        if looks == 1:
+            _check(values[0], bounds, plain[:, 0], exact[:, 0])
+    return plain, _joined(plain, exact)
+
+
+def _decided(figure: str, plain: Floats, both: Floats, threshold: float) -> Bools:
+    """Return whether a gate fails and passes, shape (2, S), by limits of shape (2, S)."""
     slack = 1e-9
-    counts = [float(np.mean(limits[0] > truth + slack)) for limits in (both, plain)] + [
-        float(np.mean(limits[1] < truth - slack)) for limits in (both, plain)
-    ]
-    above, plain_above, below, plain_below = counts
-    if figure in LESS_IS_BETTER:
-        above, below, plain_above, plain_below = below, above, plain_below, plain_above
+    below, above = both[1] < threshold - slack, both[0] > threshold + slack
     if figure in FAIL_BY_RESAMPLING:
-        below = plain_below
-    return Misses(fails=below, passes=above, plain_fails=plain_below, plain_passes=plain_above)
+        above = plain[0] > threshold + slack
+    return np.stack([above, below] if figure in LESS_IS_BETTER else [below, above])
 
 
 def true_rate_misses(
@@ -407,9 +477,12 @@ def true_rate_misses(
 ) -> dict[str, tuple[float, float]]:
     """Return how often gates fail and pass if thresholds are figures of the true rates themselves.
 
-    The threshold of AUC-E is that without any sampling noise.
+    The threshold of AUC-E is that without any sampling noise. With one task, the thresholds are
+    figures of that task, since its intervals cover another run of its prompts.
     """
     rng = generator(seed, "true rates", name, str(n), plan.name)
+    if n == 1:
+        return _misses_of_one_task(name, plan, suites=suites, rng=rng)
     truth, found = _in_true_rates(name, n, plan, suites=suites, size=size, rng=rng)
     return {
         figure: (
@@ -456,18 +529,75 @@ def _in_true_rates(
     name: str, n: int, plan: Sampling, *, suites: int, size: int, rng: np.random.Generator
 ) -> tuple[dict[str, float], dict[str, Floats]]:
     """Return the figures of the true rates, and those of sampled suites, of shape (suites, n)."""
-    shape, w = (len(DISTANCES), plan.variants), area_weights(DISTANCES)
-    drawn = TRUE_RATES[name](max(size // (plan.variants * 3), 20_000), shape, rng)
+    shape = (len(DISTANCES), plan.variants)
+    truth = _true_figures(TRUE_RATES[name](max(size // (plan.variants * 3), 20_000), shape, rng))
+    drawn = TRUE_RATES[name](suites * n, shape, rng)
+    found = task_figures(drawn, plan, rng)
+    return truth, {figure: values.reshape(suites, n) for figure, values in found.items()}
+
+
+def _true_figures(drawn: Drawn) -> dict[str, float]:
+    w = area_weights(DISTANCES)
     gaps = drawn.original[:, None, None] - drawn.variants
-    truth = {
+    return {
         "AUC-E": float((1.0 - np.abs(gaps).mean(axis=-1) @ w).mean()),
         "drop": float(gaps.mean()),
         "squared sensitivity": float(((gaps**2).mean(axis=-1) @ w).mean()),
         "pass@1": float(drawn.original.mean()),
     }
-    drawn = TRUE_RATES[name](suites * n, shape, rng)
-    found = task_figures(drawn, plan, rng)
-    return truth, {figure: values.reshape(suites, n) for figure, values in found.items()}
+
+
+def _misses_of_one_task(
+    name: str, plan: Sampling, *, suites: int, rng: np.random.Generator
+) -> dict[str, tuple[float, float]]:
+    verdicts: dict[str, list[str | None]] = {}
+    for number in range(suites):
+        drawn = TRUE_RATES[name](1, (len(DISTANCES), plan.variants), rng)
+        score = score_suite(
+            [simulated_task(drawn, plan, rng)],
+            distances=DISTANCES,
+            mode="promptse",
+            weighting="uniform",
+            seed=number,
+            resamples=999,
+            permutations=1,
+        )
+        least = least_sensitivity(score.estimates["excess"], score, DISTANCES)
+        for figure, threshold in _true_figures(drawn).items():
+            metric = METRICS[_METRICS[figure]]
+            estimate = score.estimates[metric.name]
+            gate = judge_gate(
+                metric.gate,
+                estimate.value,
+                threshold,
+                ci95=estimate.ci95,
+                kind="confident",
+                direction=metric.direction,
+                sensitivity=least if figure == "AUC-E" else None,
+                fails_by=metric.fails_by,
+            )
+            verdicts.setdefault(figure, []).append(gate.verdict)
+    return {
+        figure: (given.count("fail") / suites, given.count("pass") / suites)
+        for figure, given in verdicts.items()
+    }
+
+
+def simulated_task(drawn: Drawn, plan: Sampling, rng: np.random.Generator) -> TaskSamples:
+    """Draw the samples of one task, with equal log-probabilities, for uniform weights."""
+    p, v = sampled(drawn, plan, rng)
+
+    def samples(rate: float, m: int) -> Samples:
+        return Samples(np.arange(m) < round(m * rate), np.full(m, -1.0), np.ones(m, dtype=np.int64))
+
+    return TaskSamples(
+        "task",
+        samples(float(p[0]), plan.original_samples),
+        {
+            d: [samples(float(rate), plan.samples) for rate in v[0, at]]
+            for at, d in enumerate(DISTANCES)
+        },
+    )
 
 
 def _fails(
@@ -483,25 +613,17 @@ def _fails(
 
     The gate on AUC-E fails only if a lower limit of the true sensitivity is beyond the threshold.
     """
-    bounds, slack = bounds_of(figure, plan), 1e-9
     values = found[figure]
-    limits = hull(values, bounds, rng, looks=looks)
-    both = _joined(limits, exact_limits(values, bounds, rng, looks=looks))
-    limits = both if figure not in FAIL_BY_RESAMPLING else np.where(_agree(values), both, limits)
-    if figure in LESS_IS_BETTER:
-        return np.asarray(limits[0] > threshold + slack)
-    fails = limits[1] < threshold - slack
+    fails = decisions(figure, values, threshold, plan, rng, looks=looks)[0]
     if figure != "AUC-E" or not fails.any():
-        return np.asarray(fails)
-    drop, squared = found["area drop"], found["squared sensitivity"]
+        return fails
+    by_task = {
+        **{name: found[name] for name in ("excess", "squared sensitivity", "area drop")},
+        "area gain": -found["area drop"],
+    }
     estimates = [
-        (values, hull(values, bounds, rng, looks=looks)[0])
-        for values, bounds in (
-            (found["excess"], bounds_of("excess", plan)),
-            (squared, bounds_of("squared sensitivity", plan)),
-            (drop, SIGNED),
-            (-drop, SIGNED),
-        )
+        (figures, _limits(name, figures, plan, rng, looks=looks)[0][0])
+        for name, figures in by_task.items()
     ]
     n = values.shape[1]
     least = [
@@ -515,12 +637,16 @@ def _joined(one: Floats, other: Floats) -> Floats:
     return np.stack([np.minimum(one[0], other[0]), np.maximum(one[1], other[1])])
 
 
-def _agree(values: Floats) -> Floats:
+def _moved(plain: Floats, exact: Floats, values: Floats) -> Floats:
+    """Move the resampled limits of S suites towards the exact ones where tasks agree."""
+    n = values.shape[1]
     ordered = np.sort(np.round(values, 9), axis=1)
-    half = -(-values.shape[1] // 2)
-    width = values.shape[1] - half + 1
-    same = ordered[:, half - 1 :] == ordered[:, :width]
-    return np.asarray(same.any(axis=1))
+    run = most = np.ones(values.shape[0])
+    for at in range(1, n):
+        run = np.where(ordered[:, at] == ordered[:, at - 1], run + 1.0, 1.0)
+        most = np.maximum(most, run)
+    weight = np.clip(2.0 * (most - 1.0) / (n - 1.0) - 0.5, 0.0, 1.0)
+    return np.asarray(plain + weight * (_joined(plain, exact) - plain))
 
 
 def hull(

@@ -238,7 +238,7 @@ def _figure(planned: PlannedGate, score: SuiteScore) -> _Figure:
         noiseless = Estimate(value=score.excess, ci95=score.excess_ci95)
         return figure._replace(
             null=score.auc_e_null,
-            sensitivity=_least_sensitivity(noiseless, score, planned.distances),
+            sensitivity=least_sensitivity(noiseless, score, planned.distances),
         )
     [distance] = planned.distances
     ci95, value = score.elasticity_ci95[distance], score.elasticity[distance]
@@ -252,13 +252,13 @@ def _figure(planned: PlannedGate, score: SuiteScore) -> _Figure:
         Estimate(value=value, ci95=ci95, exact=score.elasticity_exact[distance]),
         null=score.elasticity_null[distance],
         excess=excess,
-        sensitivity=_least_sensitivity(
+        sensitivity=least_sensitivity(
             Estimate(value=excess, ci95=limits), score, planned.distances
         ),
     )
 
 
-def _least_sensitivity(
+def least_sensitivity(
     excess: Estimate, score: SuiteScore, distances: Sequence[float]
 ) -> float | None:
     """Return the lower limit of the mean true difference between original and variants.
@@ -268,7 +268,9 @@ def _least_sensitivity(
     their signs. Squared sensitivity is at most the true difference, since differences of rates are
     at most 1; it shows changes in both directions. The excess is at most the true difference, since
     by the triangle inequality a measured difference is at most the true one plus the noise. All are
-    for tasks like the measured ones. The elasticity's own interval covers other tasks.
+    for tasks like the measured ones. The elasticity's own interval covers other tasks. Squared
+    sensitivity compares variants one by one, so it is no limit of PromptSELight's difference, which
+    is that of their mean.
 
     Parameters
     ----------
@@ -285,7 +287,9 @@ def _least_sensitivity(
             if drop.value is None or drop.ci95 is None
             else Estimate(value=-drop.value, ci95=(-drop.ci95[1], -drop.ci95[0]))
         )
-        estimates += [score.estimates["squared_sensitivity"], drop, *([gain] if gain else [])]
+        estimates += [drop, *([gain] if gain else [])]
+        if score.mode != "light":
+            estimates.append(score.estimates["squared_sensitivity"])
     return largest_lower_limit(
         [(e.value, e.ci95[0]) for e in estimates if e.value is not None and e.ci95 is not None],
         n=None if score.speaks_for == "reruns" else score.n_tasks,

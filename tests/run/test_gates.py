@@ -69,7 +69,8 @@ def test_intervals_over_reruns_decide_where_other_tasks_might_differ(decide, int
 def gate_of(store, rates, gate, *, mode="light", others=0):
     """Return the decided gate of 20 tasks whose original and variants have these rates.
 
-    The run has `others` gates in another suite.
+    `rates` has the rate of the original, then those that the variants have in turn. The run has
+    `others` gates in another suite.
     """
     rng = random.Random(5)
     run_log = RunLog(store, "run")
@@ -85,7 +86,10 @@ def gate_of(store, rates, gate, *, mode="light", others=0):
     run_log.add(suite.row)
     run_log.add(replace(suite.row, id="another", n_gates=others))
     for planned in suite.variants:
-        rate = rates[planned.outline.distance > 0]
+        of_variants = rates[1:]
+        rate = of_variants[planned.outline.index % len(of_variants)]
+        if planned.outline.distance == 0.0:
+            rate = rates[0]
         causes = ["" if rng.random() < rate else "wrong_answer" for _ in range(planned.n)]
         run_log.add(row_of(suite, planned, causes))
     [row] = [one for one in suite.gates if one.threshold is not None]
@@ -114,6 +118,11 @@ def test_with_a_level_for_the_run_a_clear_loss_fails_among_any_number_of_gates(s
 @pytest.mark.parametrize("name", ["min_auc_e", "min_elasticity"])
 def test_a_stable_model_does_not_fail_for_its_noise(store, name):
     assert suite_of(store, (0.6, 0.6), {name: 0.99}) == "inconclusive"
+
+
+def test_variants_that_balance_each_other_do_not_fail_a_gate_of_promptselight(store):
+    """Squared sensitivity is large, but PromptSELight averages the variants first."""
+    assert suite_of(store, (0.5, 1.0, 0.0), {"min_auc_e": 0.99}) == "inconclusive"
 
 
 @pytest.mark.parametrize("name", ["min_auc_e", "min_elasticity"])

@@ -47,10 +47,24 @@ def test_tasks_that_agree_leave_the_width_of_tasks_not_seen():
     assert unseen == pytest.approx(1 - 0.025 ** (1 / 20))
     expected = pytest.approx((0.9 * (1 - unseen), 0.9 + 0.1 * unseen))
     assert mean_interval(np.full(20, 0.9), rng=rng()) == expected
-    nearly = np.array([1.0] * 12 + list(np.linspace(0.99, 0.95, 8)))
-    assert mean_interval(nearly, rng=rng())[0] < 0.85
     apart = np.linspace(0.95, 1.0, 20)
     assert mean_interval(apart, rng=rng())[0] > 0.95
+
+
+def test_no_interval_jumps_because_one_more_task_agrees():
+    """Between a quarter and three quarters of the tasks, each one adds the same part."""
+
+    def weight(agreeing):
+        values = np.array([1.0] * agreeing + list(np.linspace(0.99, 0.95, 21 - agreeing)))
+        low, high = mean_interval(values, rng=rng())
+        plain = mean_interval(values, widen=False, rng=rng())
+        exact = exact_interval(values, rng=rng())
+        assert plain[1] <= high <= max(plain[1], exact[1])
+        return (plain[0] - low) / (plain[0] - exact[0])
+
+    assert [weight(agreeing) for agreeing in (1, 6, 11, 13, 16, 20)] == pytest.approx(
+        [0.0, 0.0, 0.5, 0.7, 1.0, 1.0], abs=0.01
+    )
 
 
 @law
