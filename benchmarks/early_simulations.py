@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from simulated_models import DISTANCES
-from truth_simulations import TRUTHS, decisions, figures_of, sampled, simulated_task, truth_of
+from truth_simulations import (
+    TRUTHS,
+    decided_by,
+    decisions,
+    figures_of,
+    sampled,
+    simulated_task,
+    truth_of,
+)
 
-from pytest_promptse.config._metrics import METRICS
 from pytest_promptse.scoring._elasticity import area_weights
-from pytest_promptse.scoring._gate import judge_gate
 from pytest_promptse.scoring._intervals import generator
 from pytest_promptse.scoring._noise_floor import null_gap
 from pytest_promptse.scoring._samples import TaskSamples
@@ -26,8 +32,9 @@ if TYPE_CHECKING:
     from pytest_promptse.scoring._samples import Bools
     from pytest_promptse.scoring._scores import SuiteScore
 
-# The figures whose gates may stop a suite early, and their metrics.
-STOPPING = {"AUC-E": "auc_e", "E(0.3)": "elasticity", "excess": "excess", "drop": "drop"}
+# The figures whose gates may stop a suite early.
+STOPPING = ("AUC-E", "E(0.3)", "excess", "drop")
+_METRICS = {"AUC-E": "auc_e", "excess": "excess", "drop": "drop"}
 _LAST = DISTANCES[-1]
 
 
@@ -135,26 +142,15 @@ def _of_one_task(
                 planned=plan.variants,
             )
             for figure, threshold in truth.items():
-                verdict = _verdict(figure, score, threshold)
-                decided[figure][case, :, number] = (verdict == "fail", verdict == "pass")
+                estimate = _estimate(figure, score)
+                decided[figure][case, :, number] = decided_by(figure, estimate, threshold)
     return decided
 
 
-def _verdict(figure: str, score: SuiteScore, threshold: float) -> str | None:
-    metric = METRICS[STOPPING[figure]]
-    if metric.by_distance:
-        estimate = Estimate(value=score.elasticity[_LAST], ci95=score.elasticity_ci95[_LAST])
-    else:
-        estimate = score.estimates[metric.name]
-    return judge_gate(
-        metric.gate,
-        estimate.value,
-        threshold,
-        ci95=estimate.ci95,
-        kind="confident",
-        direction=metric.direction,
-        fails_by=metric.fails_by,
-    ).verdict
+def _estimate(figure: str, score: SuiteScore) -> Estimate:
+    if figure == "E(0.3)":
+        return Estimate(value=score.elasticity[_LAST], ci95=score.elasticity_ci95[_LAST])
+    return score.estimates[_METRICS[figure]]
 
 
 def _expected(drawn: Drawn, plan: Sampling) -> dict[str, float]:

@@ -39,10 +39,12 @@ from round_simulations import in_rounds, single_in_rounds
 from simulated_models import CI, DISTANCES, PAPER, POPULATIONS, PRESETS, SMOKE
 from truth_simulations import (
     FIGURES,
+    TRUE_FIGURES,
     TRUE_RATES,
     TRUTHS,
     any_fails,
     misses,
+    misses_of_one_task,
     power_of,
     true_rate_misses,
 )
@@ -109,7 +111,7 @@ def truths_paper_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
 
 def _true_rates(plan: Sampling, effort: Effort, pool: ProcessPoolExecutor) -> str:
     """Errors of confident gates whose thresholds are figures of the true rates."""
-    sizes = (1, 3, 8, 20, 50, 164)
+    sizes = (3, 8, 20, 50, 164)
     jobs = {
         (n, name): pool.submit(
             true_rate_misses,
@@ -123,15 +125,33 @@ def _true_rates(plan: Sampling, effort: Effort, pool: ProcessPoolExecutor) -> st
         for name in TRUE_RATES
         for n in sizes
     }
-    rows = []
-    for name in TRUE_RATES:
-        for figure in ("AUC-E", "drop", "squared sensitivity", "pass@1"):
-            cells = []
-            for n in sizes:
-                fails, passes = jobs[n, name].result()[figure]
-                cells.append(f"{100 * fails:.1f} / {100 * passes:.1f}")
-            rows.append((name, figure, *cells))
-    return table(("model", "gate", "1 task", *(f"{n}" for n in sizes[1:-1]), "164 tasks"), rows)
+    return table(
+        ("model", "gate", *map(str, sizes[:-1]), f"{sizes[-1]} tasks"),
+        (
+            (name, figure, *(_fails_and_passes(jobs[n, name].result()[figure]) for n in sizes))
+            for name in TRUE_RATES
+            for figure in TRUE_FIGURES
+        ),
+    )
+
+
+def one_task_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """The same for suites of one task, whose intervals cover another run of its prompts."""
+    jobs = {
+        (plan, name): pool.submit(
+            misses_of_one_task, name, plan, suites=effort.suites // 3, seed=effort.seed
+        )
+        for name in TRUE_RATES
+        for plan in PRESETS
+    }
+    return table(
+        ("model", "gate", *(plan.name for plan in PRESETS)),
+        (
+            (name, figure, *(_fails_and_passes(jobs[p, name].result()[figure]) for p in PRESETS))
+            for name in TRUE_RATES
+            for figure in TRUE_FIGURES
+        ),
+    )
 
 
 def family_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
@@ -463,9 +483,21 @@ def odds_ratio_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     rows = [(str(n), name, job.result()) for (n, name), job in jobs.items()]
     rows.append(("8", "normal, sd 0.7, by statsmodels", library.result()))
     return table(
-        ("tasks", "sensitivity of tasks", "mean of the log", "below the truth", "above it"),
         (
-            (n, name, f"{one.mean:+.2f}", _percent(one.below), _percent(one.above))
+            "tasks",
+            "sensitivity of tasks",
+            "mean of the log",
+            "below the truth",
+            "the gate fails",
+            "above the truth",
+        ),
+        (
+            (
+                n,
+                name,
+                f"{one.mean:+.2f}",
+                *map(_percent, (one.below, one.fails, one.above)),
+            )
             for n, name, one in rows
         ),
     )
@@ -530,6 +562,7 @@ TABLES: dict[str, Callable[[Effort, ProcessPoolExecutor], str]] = {
     "truths ci": truths_ci_table,
     "truths paper": truths_paper_table,
     **{f"true rates {plan.name}": partial(_true_rates, plan) for plan in PRESETS},
+    "true rates one task": one_task_table,
     "family": family_table,
     "power by figure": power_by_figure_table,
     "bias": bias_table,
@@ -547,6 +580,11 @@ TABLES: dict[str, Callable[[Effort, ProcessPoolExecutor], str]] = {
     "floors": floors_table,
     "few tasks": few_tasks_table,
 }
+
+
+def _fails_and_passes(shares: tuple[float, float]) -> str:
+    fails, passes = shares
+    return f"{100 * fails:.1f} / {100 * passes:.1f}"
 
 
 def _percent(share: float) -> str:

@@ -47,12 +47,13 @@ SENSITIVITIES: dict[str, Callable[[Floats, np.random.Generator], Floats]] = {
 class OddsRatioMisses:
     """Shares of suites in which the interval is entirely below or above the true odds ratio.
 
-    A gate whose threshold is the true value fails falsely in the first case. In the second case it
-    would pass falsely, if it did not also take unseen tasks into account. ``mean`` is the mean of
-    the log odds ratio.
+    A gate whose threshold is the true value fails falsely in the first case, if the exact interval
+    is below it too: ``fails``. In the second case it would pass falsely, if it did not also take
+    unseen tasks into account. ``mean`` is the mean of the log odds ratio.
     """
 
     below: float
+    fails: float
     above: float
     mean: float
 
@@ -74,18 +75,24 @@ def odds_ratio_misses(
 ) -> OddsRatioMisses:
     """Fit the model to suites of n tasks."""
     rng = generator(seed, "odds ratio", name, str(n), plan.name)
-    below = above = 0
+    below = fails = above = 0
     logs = []
     for _ in range(suites):
         passes, samples = _counts(name, n, plan, rng)
         prompts = [list(zip(*pair, strict=True)) for pair in zip(passes, samples, strict=True)]
         found = estimate(count(prompts, emotions=None))
-        if found.value is None or found.ci95 is None:
+        if found.value is None or found.ci95 is None or found.exact is None:
             raise SystemExit("a suite without an odds ratio")
         logs.append(math.log(found.value))
         below += found.ci95[1] < math.exp(_EFFECT)
+        fails += found.exact[1] < math.exp(_EFFECT)
         above += found.ci95[0] > math.exp(_EFFECT)
-    return OddsRatioMisses(below=below / suites, above=above / suites, mean=float(np.mean(logs)))
+    return OddsRatioMisses(
+        below=below / suites,
+        fails=fails / suites,
+        above=above / suites,
+        mean=float(np.mean(logs)),
+    )
 
 
 def library_misses(name: str, n: int, plan: Sampling, *, suites: int, seed: int) -> OddsRatioMisses:
@@ -131,4 +138,9 @@ def library_misses(name: str, n: int, plan: Sampling, *, suites: int, seed: int)
         values.append(middle)
         below += middle + half < _EFFECT
         above += middle - half > _EFFECT
-    return OddsRatioMisses(below=below / suites, above=above / suites, mean=float(np.mean(values)))
+    return OddsRatioMisses(
+        below=below / suites,
+        fails=below / suites,
+        above=above / suites,
+        mean=float(np.mean(values)),
+    )

@@ -17,10 +17,8 @@ import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 from simulated_models import DISTANCES, Sampling
 
-from pytest_promptse.config._metrics import METRICS
 from pytest_promptse.run._gates import least_sensitivity
 from pytest_promptse.scoring._elasticity import area_weights
-from pytest_promptse.scoring._gate import judge_gate
 from pytest_promptse.scoring._intervals import (
     WORST,
     exact_interval,
@@ -38,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pytest_promptse.scoring._samples import Bools, Floats, Ints
+    from pytest_promptse.scoring._scores import Estimate
 
 EMOTIONS = 8
 _RESAMPLES = 1999
@@ -229,7 +228,8 @@ def _null_table(m_p: int, m_v: int) -> Floats:
     return np.array([null_gap(m_p, m_v, k) for k in range(m_p + m_v + 1)])
 
 
-_METRICS = {
+# The figures of true rates, and their metrics.
+TRUE_FIGURES = {
     "AUC-E": "auc_e",
     "drop": "drop",
     "squared sensitivity": "squared_sensitivity",
@@ -394,8 +394,9 @@ def misses(
     for start in range(0, suites, step):
         count = min(step, suites - start)
         drawn = TRUTHS[name](count * n, (len(DISTANCES), plan.variants), rng)
-        for figure, values in task_figures(drawn, plan, rng).items():
-            found[figure].append(values.reshape(count, n))
+        values = task_figures(drawn, plan, rng)
+        for figure, parts in found.items():
+            parts.append(values[figure].reshape(count, n))
     return {
         figure: _judged(figure, np.concatenate(parts), truth[figure], plan, rng)
         for figure, parts in found.items()
@@ -477,12 +478,9 @@ def true_rate_misses(
 ) -> dict[str, tuple[float, float]]:
     """Return how often gates fail and pass if thresholds are figures of the true rates themselves.
 
-    The threshold of AUC-E is that without any sampling noise. With one task, the thresholds are
-    figures of that task, since its intervals cover another run of its prompts.
+    The threshold of AUC-E is that without any sampling noise.
     """
     rng = generator(seed, "true rates", name, str(n), plan.name)
-    if n == 1:
-        return _misses_of_one_task(name, plan, suites=suites, rng=rng)
     truth, found = _in_true_rates(name, n, plan, suites=suites, size=size, rng=rng)
     return {
         figure: (
@@ -547,10 +545,12 @@ def _true_figures(drawn: Drawn) -> dict[str, float]:
     }
 
 
-def _misses_of_one_task(
-    name: str, plan: Sampling, *, suites: int, rng: np.random.Generator
+def misses_of_one_task(
+    name: str, plan: Sampling, *, suites: int, seed: int
 ) -> dict[str, tuple[float, float]]:
-    verdicts: dict[str, list[str | None]] = {}
+    """Return the same for suites of one task; the thresholds are the true figures of that task."""
+    rng = generator(seed, "true rates", name, "1", plan.name)
+    decided = {figure: np.zeros(2) for figure in TRUE_FIGURES}
     for number in range(suites):
         drawn = TRUE_RATES[name](1, (len(DISTANCES), plan.variants), rng)
         score = score_suite(
@@ -564,23 +564,27 @@ def _misses_of_one_task(
         )
         least = least_sensitivity(score.estimates["excess"], score, DISTANCES)
         for figure, threshold in _true_figures(drawn).items():
-            metric = METRICS[_METRICS[figure]]
-            estimate = score.estimates[metric.name]
-            gate = judge_gate(
-                metric.gate,
-                estimate.value,
-                threshold,
-                ci95=estimate.ci95,
-                kind="confident",
-                direction=metric.direction,
-                sensitivity=least if figure == "AUC-E" else None,
-                fails_by=metric.fails_by,
-            )
-            verdicts.setdefault(figure, []).append(gate.verdict)
+            estimate = score.estimates[TRUE_FIGURES[figure]]
+            fails, passes = decided_by(figure, estimate, threshold)
+            if figure == "AUC-E":
+                fails = fails and least is not None and least > 1.0 - threshold
+            decided[figure] += (fails, passes)
     return {
-        figure: (given.count("fail") / suites, given.count("pass") / suites)
-        for figure, given in verdicts.items()
+        figure: (float(fails) / suites, float(passes) / suites)
+        for figure, (fails, passes) in decided.items()
     }
+
+
+def decided_by(figure: str, estimate: Estimate, threshold: float) -> tuple[bool, bool]:
+    """Return whether the gate of a suite of one task fails and passes, if it is at its boundary.
+
+    A limit that equals the threshold is no error.
+    """
+    if estimate.ci95 is None:
+        return False, False
+    limits = np.array(estimate.ci95)
+    fails, passes = _decided(figure, limits, limits, threshold)
+    return bool(fails), bool(passes)
 
 
 def simulated_task(drawn: Drawn, plan: Sampling, rng: np.random.Generator) -> TaskSamples:
@@ -616,7 +620,7 @@ def _fails(
     values = found[figure]
     fails = decisions(figure, values, threshold, plan, rng, looks=looks)[0]
     if figure != "AUC-E" or not fails.any():
-        return fails
+        return np.asarray(fails)
     by_task = {
         **{name: found[name] for name in ("excess", "squared sensitivity", "area drop")},
         "area gain": -found["area drop"],

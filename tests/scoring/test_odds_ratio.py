@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.special import expit, logit
+from scipy.special import expit, logit, ndtri
 from scipy.stats import t
 
 from pytest_promptse.scoring._odds_ratio import count, estimate, fit
@@ -34,7 +34,19 @@ def test_with_many_samples_it_is_students_interval_of_the_tasks_own_log_odds_rat
     expected = t.interval(0.95, 11, shift.mean(), shift.std(ddof=1) / math.sqrt(12))
     assert math.log(found.value) == pytest.approx(shift.mean(), abs=0.02)
     assert np.log(found.ci95) == pytest.approx(expected, abs=0.05)
-    assert found.exact == (0.0, found.ci95[1])
+    assert found.exact == (0.0, pytest.approx(found.ci95[1], rel=0.01))
+
+
+def test_easy_tasks_hardly_show_their_odds_so_they_do_not_count_as_harmed():
+    """Only the harder half loses, but the model takes the easier half for harmed as well."""
+    ease = ndtri((np.arange(40) + 0.5) / 40)
+    shift = np.where(ease < 0.0, -1.6, 0.0)
+    prompts = [
+        [(round(32 * before), 32), (round(96 * after), 96)]
+        for before, after in zip(expit(4.0 + ease), expit(4.0 + ease + shift), strict=True)
+    ]
+    found = estimate(count(prompts, emotions=None))
+    assert found.ci95[1] < math.exp(shift.mean()) < found.exact[1]
 
 
 def test_the_degrees_of_freedom_are_the_tasks_less_one():
