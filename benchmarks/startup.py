@@ -12,11 +12,17 @@ import resource
 import subprocess
 import sys
 import tempfile
+from importlib.metadata import entry_points
 from pathlib import Path
 
 WITHOUT = ("-p", "no:promptse")
 # Other plugins in this environment would only hide the difference.
-BARE = ("-p", "no:hypothesispytest", "-p", "no:anyio", "-p", "no:xdist")
+BARE = tuple(
+    argument
+    for plugin in entry_points(group="pytest11")
+    if plugin.name != "promptse"
+    for argument in ("-p", f"no:{plugin.name}")
+)
 ROUNDS = 20
 
 

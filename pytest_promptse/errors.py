@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pytest_promptse._redaction import shown
-
 __all__ = [
     "BudgetError",
     "ModelError",
@@ -31,6 +29,9 @@ class PromptseError(Exception):
     """
 
     def __init__(self, message: str = "") -> None:
+        # Every pytest session imports this module, and few raise an error.
+        from pytest_promptse._redaction import shown
+
         super().__init__(shown(message))
 
 

@@ -2,7 +2,7 @@
 
 A metric is added by one entry in `METRICS`, or by another package through the hook
 ``pytest_promptse_metrics``. This module needs only the standard library, since options are made
-from it in every pytest session. The arrays in the functions below come from numpy.
+from it in every pytest session.
 """
 
 from __future__ import annotations
@@ -12,60 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    import numpy as np
-    import numpy.typing as npt
+    from pytest_promptse.config._task_outcomes import PromptGroup, TaskOutcomes
 
 Direction: TypeAlias = Literal["at least", "at most"]
 Unit: TypeAlias = Literal["share", "difference", "ratio"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class PromptGroup:
-    """The outcomes of K prompts of one task.
-
-    Attributes
-    ----------
-    rates
-        Shape (..., K): pass rates, in [0, 1]. Resampled outcomes have further axes in front.
-    n
-        Shape (K,): numbers of samples, each >= 1.
-    scores
-        Shape (..., K): what elasticity compares, in [0, 1]: SoftExec in mode ``promptse``, the pass
-        rate in mode ``light``.
-    """
-
-    rates: npt.NDArray[np.float64]
-    n: npt.NDArray[np.int64]
-    scores: npt.NDArray[np.float64]
-
-    @property
-    def passes(self) -> npt.NDArray[np.float64]:
-        """Shape (..., K): numbers of samples that passed. Resampled ones need not be whole."""
-        return self.rates * self.n
-
-
-@dataclass(frozen=True, kw_only=True)
-class TaskOutcomes:
-    """The outcomes of one task, from which a metric computes its figure.
-
-    Attributes
-    ----------
-    original
-        The original prompt, a group of one.
-    variants
-        The variants of all distances together.
-    by_distance
-        The variants of each measured distance.
-    worst_of
-        The number of variants in a worst case: 5, or the number that every task of the suite has.
-    """
-
-    original: PromptGroup
-    variants: PromptGroup
-    by_distance: Mapping[float, PromptGroup]
-    worst_of: int
 
 
 Figure: TypeAlias = "Callable[[TaskOutcomes], Any]"

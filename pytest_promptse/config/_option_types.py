@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from pytest_promptse._suggestions import nearest
@@ -204,24 +203,25 @@ def engine_args(value: object) -> dict[str, str]:
     return {name: given for name, _, given in parts}
 
 
-_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+# Every pytest session imports this module, so no pattern is compiled before it is used.
+_HEADER_NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 
 
 def headers(value: object) -> tuple[tuple[str, str], ...]:
     """Read ``"NAME: VALUE"``, or several of these. The names are tokens of RFC 9110."""
     parts = [part.partition(":") for part in texts(value)]
     for name, colon, given in parts:
-        if not (colon and _HEADER_NAME.fullmatch(name.strip()) and given.strip()):
+        if not (colon and re.fullmatch(_HEADER_NAME, name.strip()) and given.strip()):
             raise ValueError("not a header; give NAME: VALUE, with a secret as $VARIABLE")
     return tuple((name.strip(), given.strip()) for name, _, given in parts)
 
 
-_SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[kmg]?)i?b?", re.IGNORECASE)
+_SIZE = r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[kmg]?)i?b?"
 
 
 def size(value: object) -> int:
     """Read ``512MiB``, ``1g`` or a plain number of MiB."""
-    match = _SIZE.fullmatch(str(value).strip())
+    match = re.fullmatch(_SIZE, str(value).strip(), re.IGNORECASE)
     if not match:
         raise ValueError("not a size; give for example 512MiB")
     unit = {"k": 2**10, "m": _MIB, "g": 2**30, "": _MIB}[match["unit"].lower()]
@@ -243,18 +243,17 @@ def reports(value: object) -> tuple[str, ...]:
     return chosen
 
 
-_BASELINE = re.compile(r"\w[\w.-]*(?<!\.json)")
+_BASELINE = r"\w[\w.-]*(?<!\.json)"
 
 
-@dataclass(frozen=True)
-class Shard:
-    """Part `index` of `count` parts of a run; `index` begins with 1."""
+class Shard(NamedTuple):
+    """Part `part` of the `parts` parts of a run; `part` begins with 1."""
 
-    index: int
-    count: int
+    part: int
+    parts: int
 
     def __str__(self) -> str:
-        return f"{self.index}/{self.count}"
+        return f"{self.part}/{self.parts}"
 
 
 def shard(value: object) -> Shard:
@@ -267,7 +266,7 @@ def shard(value: object) -> Shard:
 
 def baseline_name(value: object) -> str:
     name = text(value)
-    if not _BASELINE.fullmatch(name):
+    if not re.fullmatch(_BASELINE, name):
         raise ValueError("no name; give letters, digits, dots, dashes and underscores, as in main")
     return name
 

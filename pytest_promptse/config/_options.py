@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_promptse.config import _option_types
 from pytest_promptse.config._metrics import METRICS, compared_metrics
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from pytest_promptse.config._metrics import Metric
 
 
-@dataclass(frozen=True, kw_only=True)
-class Option:
+class Option(NamedTuple):
     """A setting: its command-line flag, its key in the ini file and its keyword on the mark.
 
     Attributes
@@ -115,7 +113,7 @@ def _joined(reason: str) -> str:
 
 
 # The name of a metric becomes a part of options, node ids and keys of JSON.
-_NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
+_NAME = r"[a-z][a-z0-9]*(_[a-z0-9]+)*"
 
 LANGUAGES = (
     "python",
@@ -173,7 +171,7 @@ def add_metric(metric: Metric) -> Option | None:
     SettingsError
         If the name cannot be used, the metric has no figure, or the name or option is taken.
     """
-    if not _NAME.fullmatch(metric.name):
+    if not re.fullmatch(_NAME, metric.name):
         raise SettingsError(
             f"the metric {metric.name!r}: a name has lower-case letters, digits and single "
             "underscores, such as worst_rate"

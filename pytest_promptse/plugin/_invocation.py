@@ -7,13 +7,11 @@ the functions that need it.
 from __future__ import annotations
 
 import os
-import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from pytest_promptse._redaction import redact_argument
 from pytest_promptse.config._options import OPTIONS
 from pytest_promptse.hookspecs import INSTRUMENTS
 from pytest_promptse.plugin._pytest_private import ini_value
@@ -32,8 +30,6 @@ BAD_MARKS: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 REFUSAL = "promptse_refusal"
 """Key in an xdist worker's output for the reason why the run cannot start."""
 
-# The name of an instrument in the name of its file.
-_INSTRUMENT = re.compile(r"\.([^.]+)\.ya?ml$")
 _RUN_ID: pytest.StashKey[str] = pytest.StashKey()
 _SETTINGS: pytest.StashKey[GivenSettings] = pytest.StashKey()
 
@@ -194,6 +190,8 @@ def invocation(config: pytest.Config) -> InvocationRecord:
 
 
 def _typed_options(arguments: Sequence[str]) -> Iterator[str]:
+    from pytest_promptse._redaction import redact_argument
+
     by_flag = {option.flag: option for option in OPTIONS.values()}
     rest = iter(arguments)
     for argument in rest:
@@ -216,12 +214,13 @@ def instrument_of(config: pytest.Config, path: Path) -> Instrument | None:
 
     The first such file loads the installed packages with instruments.
     """
-    name = _INSTRUMENT.search(path.name)
-    if name is None:
+    stem, _, suffix = path.name.rpartition(".")
+    _, dot, name = stem.rpartition(".")
+    if not (dot and name and suffix in ("yaml", "yml")):
         return None
     config.pluginmanager.load_setuptools_entrypoints(INSTRUMENTS)
     instruments: list[list[Instrument]] = config.hook.pytest_promptse_instruments()
     return next(
-        (instrument for some in instruments for instrument in some if instrument.name == name[1]),
+        (instrument for some in instruments for instrument in some if instrument.name == name),
         None,
     )

@@ -104,8 +104,8 @@ def plan_shard(
         if not variant.control:
             tasks.setdefault(variant.task.id, []).append(variant.outline.id)
     own_tasks: dict[str, set[str]] = defaultdict(set)
-    for (suite_id, task_id), index in assign_shards(weights, shard.count).items():
-        if index == shard.index:
+    for (suite_id, task_id), index in assign_shards(weights, shard.parts).items():
+        if index == shard.part:
             own_tasks[suite_id].add(task_id)
     rows = [
         ShardSuiteRow(
@@ -116,7 +116,7 @@ def plan_shard(
         for key, suite in suites.items()
     ]
     return ShardPlan(
-        row=ShardRow(index=shard.index, count=shard.count, suites=rows),
+        row=ShardRow(index=shard.part, count=shard.parts, suites=rows),
         own_tasks={suite_id: frozenset(tasks) for suite_id, tasks in own_tasks.items()},
         n_tasks=len(weights),
     )

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_promptse.config._metrics import METRICS, PromptGroup, TaskOutcomes, metric_label
+from pytest_promptse.config._metrics import METRICS, metric_label
+from pytest_promptse.config._task_outcomes import PromptGroup, TaskOutcomes
 from pytest_promptse.scoring._elasticity import (
     area_weights,
     auc_e,

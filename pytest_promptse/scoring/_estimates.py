@@ -45,7 +45,7 @@ from pytest_promptse.scoring._scores import Estimate
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pytest_promptse.config._metrics import PromptGroup, TaskOutcomes
+    from pytest_promptse.config._task_outcomes import PromptGroup, TaskOutcomes
     from pytest_promptse.scoring._elasticity import Weights
     from pytest_promptse.scoring._samples import Floats
     from pytest_promptse.scoring._scores import Curve, Figures, Interval, TaskScore

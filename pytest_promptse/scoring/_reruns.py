@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_promptse.config._metrics import METRICS, PromptGroup, TaskOutcomes
+from pytest_promptse.config._metrics import METRICS
+from pytest_promptse.config._task_outcomes import PromptGroup, TaskOutcomes
 from pytest_promptse.scoring._elasticity import area_weights, auc_e
 from pytest_promptse.scoring._intervals import (
     SIGNED,

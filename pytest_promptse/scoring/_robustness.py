@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_promptse.config._metrics import PromptGroup, TaskOutcomes
+from pytest_promptse.config._task_outcomes import PromptGroup, TaskOutcomes
 from pytest_promptse.errors import NotScoredError
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from planned_suites import plan
 
-from pytest_promptse.config._metrics import METRICS, PromptGroup, TaskOutcomes, metric_label
+from pytest_promptse.config._metrics import METRICS, metric_label
 from pytest_promptse.config._options import OPTIONS
+from pytest_promptse.config._task_outcomes import PromptGroup, TaskOutcomes
 
 GATED = [metric for metric in METRICS.values() if metric.option is not None]
 

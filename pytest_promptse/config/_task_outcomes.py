@@ -1,0 +1,59 @@
+"""The outcomes of one task, from which a metric computes its figure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    import numpy.typing as npt
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptGroup:
+    """The outcomes of K prompts of one task.
+
+    Attributes
+    ----------
+    rates
+        Shape (..., K): pass rates, in [0, 1]. Resampled outcomes have further axes in front.
+    n
+        Shape (K,): numbers of samples, each >= 1.
+    scores
+        Shape (..., K): what elasticity compares, in [0, 1]: SoftExec in mode ``promptse``, the pass
+        rate in mode ``light``.
+    """
+
+    rates: npt.NDArray[np.float64]
+    n: npt.NDArray[np.int64]
+    scores: npt.NDArray[np.float64]
+
+    @property
+    def passes(self) -> npt.NDArray[np.float64]:
+        """Shape (..., K): numbers of samples that passed. Resampled ones need not be whole."""
+        return self.rates * self.n
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskOutcomes:
+    """The outcomes of one task, from which a metric computes its figure.
+
+    Attributes
+    ----------
+    original
+        The original prompt, a group of one.
+    variants
+        The variants of all distances together.
+    by_distance
+        The variants of each measured distance.
+    worst_of
+        The number of variants in a worst case: 5, or the number that every task of the suite has.
+    """
+
+    original: PromptGroup
+    variants: PromptGroup
+    by_distance: Mapping[float, PromptGroup]
+    worst_of: int
