@@ -18,7 +18,7 @@ def saved(pytester: pytest.Pytester) -> dict:
     return json.loads((pytester.path / ".promptse" / "baselines" / "main.json").read_text())
 
 
-@pytest.mark.parametrize("gate", [(), ("--promptse-min-auc-e", "0.99")])
+@pytest.mark.parametrize("gate", [(), ("--promptse-min-auc-e", "0.99", "--promptse-gate", "point")])
 def test_a_saved_baseline_points_to_its_history_and_to_what_would_lose_less(
     slug, run, answers, programs, gate
 ):

@@ -37,7 +37,6 @@ def test_no_heavy_import_without_a_mark(pytester, loaded):
     top, own = loaded()
     assert not top & HEAVY
     assert own == {
-        "pytest_promptse._redaction",
         "pytest_promptse._suggestions",
         "pytest_promptse.config",
         "pytest_promptse.config._metrics",
