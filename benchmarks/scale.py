@@ -113,7 +113,7 @@ def variant_row(task: str, distance: float, rng: random.Random) -> VariantRow:
 class NoScores(Scores):
     """Leave the records of shards without scores, which a merge does not read."""
 
-    def of(self, suite: SuiteRow) -> None:  # noqa: ARG002 - as in the base class
+    def of(self, suite: SuiteRow, *, comparisons: int = 1) -> None:  # noqa: ARG002 - as in the base class
         return None
 
 

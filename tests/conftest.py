@@ -91,6 +91,28 @@ def fork_server(same_environment_everywhere: None, pytestconfig: pytest.Config) 
 
 
 @pytest.fixture
+def forking_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fork_server: ForkServer
+) -> Path:
+    """The folder of a project, which is the working directory.
+
+    In it, ``promptse harden`` starts pytest quickly: a search does so five times.
+    """
+
+    def run(
+        command: Sequence[str], *, capture_output: bool, text: bool, check: bool
+    ) -> subprocess.CompletedProcess[str]:
+        assert (capture_output, text, check) == (True, True, False)
+        return fork_server.run(command, cwd=str(tmp_path), env=dict(os.environ))
+
+    monkeypatch.setattr("subprocess.run", run)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    return tmp_path
+
+
+@pytest.fixture
 def pytester(
     pytester: pytest.Pytester, fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch
 ) -> pytest.Pytester:

@@ -172,7 +172,8 @@ def _why_missing(record: Record) -> str:
         for suite in record.suites
         if suite.n_missing
     )
-    return next(error.message for error in record.errors if error.where.startswith(starts))
+    messages = (error.message for error in record.errors if error.where.startswith(starts))
+    return next(messages, "their items did not run; take out options such as -k, -x and --lf")
 
 
 def outcomes_of(record: Record) -> Outcomes:

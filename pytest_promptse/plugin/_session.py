@@ -482,10 +482,9 @@ class PromptseSession:
         if missing:
             notice += f", without {missing} of {planned} variants, which were not measured"
         self._notices += [notice, f"see the course of its figures with: promptse history {name}"]
-        mending = remedy(record, of_losses=True)
         # The summary has the command already if a suite fails.
-        if mending and not remedy(record):
-            self._notices.append(f"look for a prompt that loses less with: {' '.join(mending)}")
+        if not remedy(record) and (command := remedy(record, of_losses=True)):
+            self._notices.append(f"look for a prompt that loses less with: {' '.join(command)}")
 
     # -- summary --------------------------------------------------------------------------------
 

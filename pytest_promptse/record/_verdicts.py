@@ -202,15 +202,21 @@ def remedy(record: Record, *, of_losses: bool = False) -> list[str]:
     Its parts are quoted for a shell. It is empty without a suite that fails. A suite with a
     template of its own has no command: the search compares with the prompt as it is.
 
-    Args:
-        of_losses:
-            Whether to include suites that pass or have no gate, and solve less when reworded.
+    Parameters
+    ----------
+    record
+        The record of the run.
+    of_losses
+        True to include suites that do not fail, and solve less when their prompts are reworded.
     """
     suites = [
         suite
         for suite in record.suites
         if suite.template is None
-        and (suite.verdict == "fail" or (of_losses and _drop(suite) >= _LEAST_LOSS))
+        and (
+            suite.verdict == "fail"
+            or (of_losses and (suite.estimate("drop").value or 0.0) >= _LEAST_LOSS)
+        )
     ]
     if record.invocation is None or not suites:
         return []
@@ -220,7 +226,3 @@ def remedy(record: Record, *, of_losses: bool = False) -> list[str]:
         if suite.model == suites[0].model
     )
     return ["promptse harden", *map(quote, files), f"--model {quote(suites[0].model)}"]
-
-
-def _drop(suite: SuiteRecord) -> float:
-    return suite.estimate("drop").value or 0.0

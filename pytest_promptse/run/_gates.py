@@ -52,13 +52,13 @@ class Scores:
 
     def __init__(self, run_log: RunLog) -> None:
         self._run_log = run_log
-        self._computed: dict[SuiteKey, tuple[int, SuiteScore | None]] = {}
+        self._computed: dict[tuple[SuiteKey, int], tuple[int, SuiteScore | None]] = {}
 
-    def of(self, suite: SuiteRow) -> SuiteScore | None:
+    def of(self, suite: SuiteRow, *, comparisons: int = 1) -> SuiteScore | None:
         """Return the score of a suite, computed again whenever another variant was measured.
 
         A task whose original was not measured is left out. Without any measured original the
-        result is None.
+        result is None. The level of the intervals is divided by the number of comparisons.
 
         Raises
         ------
@@ -66,10 +66,10 @@ class Scores:
             If the mode is ``promptse`` and a log-probability is missing.
         """
         n_measured = self._run_log.count(suite.key)
-        n_scored, score = self._computed.get(suite.key, (None, None))
+        n_scored, score = self._computed.get((suite.key, comparisons), (None, None))
         if n_scored != n_measured:
-            score = _score(suite, self._run_log)
-            self._computed[suite.key] = (n_measured, score)
+            score = _score(suite, self._run_log, comparisons=comparisons)
+            self._computed[suite.key, comparisons] = (n_measured, score)
         return score
 
     def of_task(self, suite: SuiteRow, task: str, *, comparisons: int) -> SuiteScore | None:
@@ -185,13 +185,11 @@ class Scores:
         self, suite: SuiteRow, planned: PlannedGate, *, comparisons: int | None = None
     ) -> SuiteScore:
         """Return the score that decides a gate, among `comparisons` gates if given."""
-        if planned.task is not None:
+        if planned.task is None:
+            score = self.of(suite, comparisons=comparisons or 1)
+        else:
             n = comparisons or len(suite.tasks)
             score = self.of_task(suite, planned.task, comparisons=n)
-        elif comparisons is None:
-            score = self.of(suite)
-        else:
-            score = _score(suite, self._run_log, comparisons=comparisons)
         if score is None:
             raise NotScoredError(f"{suite.id}: no original was measured, so there is no score")
         return score
@@ -282,12 +280,9 @@ def least_sensitivity(
     estimates = [excess]
     if tuple(distances) == score.distances:
         drop = score.area_drop
-        gain = (
-            None
-            if drop.value is None or drop.ci95 is None
-            else Estimate(value=-drop.value, ci95=(-drop.ci95[1], -drop.ci95[0]))
-        )
-        estimates += [drop, *([gain] if gain else [])]
+        estimates.append(drop)
+        if drop.value is not None and drop.ci95 is not None:
+            estimates.append(Estimate(value=-drop.value, ci95=(-drop.ci95[1], -drop.ci95[0])))
         if score.mode != "light":
             estimates.append(score.estimates["squared_sensitivity"])
     return largest_lower_limit(

@@ -79,8 +79,8 @@ class PendingAnswers:
     finish
         Returns the prompt, given the answers in the order of `needed`.
     later
-        What the finished prompt will need in its turn, with the original's text. It is for the
-        estimate of the cost.
+        The answers that the finished prompt will need, if its texts are the original's. The
+        estimate of the cost counts them.
     """
 
     needed: tuple[PendingText | Prompt, ...]

@@ -467,8 +467,8 @@ def _equals(self: Any, other: object, name: str) -> Any:
 
 
 class EntryPoint(ClassLike):
-    # What stands for the program's entry point. This text is no docstring, since the documentation
-    # of a candidate is the entry point's.
+    # This class stands for the program's entry point. It has no docstring, since the documentation
+    # of a candidate is that of the entry point.
 
     promptse_link = None
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import re
 
 import pytest
@@ -32,20 +31,11 @@ def test_clamp(candidate):
 
 
 @pytest.fixture
-def project(tmp_path, monkeypatch, fork_server):
-    # A search starts pytest five times.
-    def run(command, *, capture_output, text, check):
-        assert (capture_output, text, check) == (True, True, False)
-        return fork_server.run(command, cwd=str(tmp_path), env=dict(os.environ))
-
-    monkeypatch.setattr("subprocess.run", run)
-    monkeypatch.chdir(tmp_path)
+def project(forking_project, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    (tmp_path / "test_fragile.py").write_text(FRAGILE)
-    (tmp_path / "test_stable.py").write_text(STABLE)
-    return tmp_path
+    (forking_project / "test_fragile.py").write_text(FRAGILE)
+    (forking_project / "test_stable.py").write_text(STABLE)
+    return forking_project
 
 
 def requests_in(out):

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from pytest_promptse.errors import PromptseError
@@ -17,23 +15,14 @@ def test_double(candidate):
 
 
 @pytest.fixture
-def measure(tmp_path, monkeypatch, fork_server):
+def measure(forking_project):
     """Measure templates of one's own with at most 20 requests."""
 
-    def run(command, *, capture_output, text, check):
-        assert (capture_output, text, check) == (True, True, False)
-        return fork_server.run(command, cwd=str(tmp_path), env=dict(os.environ))
-
-    monkeypatch.setattr("subprocess.run", run)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-
     def measure(test: str, **templates: str) -> None:
-        (tmp_path / "test_it.py").write_text(test)
+        (forking_project / "test_it.py").write_text(test)
         for name, source in templates.items():
-            (tmp_path / f"{name}.j2").write_text(source)
-        candidates = load_candidates([f"{name}.j2" for name in templates], tmp_path)
+            (forking_project / f"{name}.j2").write_text(source)
+        candidates = load_candidates([f"{name}.j2" for name in templates], forking_project)
         runs = PytestRuns(
             ["test_it.py"], model="tiny", candidates=candidates, max_requests=20, say=lambda _: None
         )
@@ -46,6 +35,12 @@ def test_of_several_errors_the_one_of_what_is_missing_is_told(measure):
     # No original is solved with the first template, which is an error, but of no measurement.
     with pytest.raises(PromptseError, match=r"6 variants were not measured: max_requests=20"):
         measure(TEST, nothing="{# Asks for nothing. #}{{ task.prompt[:3] }}")
+
+
+def test_items_that_did_not_run_are_told(measure, monkeypatch):
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-k original")
+    with pytest.raises(PromptseError, match=r"not measured: .*take out options such as -k"):
+        measure(TEST)
 
 
 def test_tests_without_a_prompt_are_told(measure):
