@@ -16,7 +16,7 @@ from pytest_promptse.plugin._invocation import BAD_MARKS
 from pytest_promptse.plugin._items import run_suite_file_item
 from pytest_promptse.plugin._pytest_private import collected_fixture_definitions
 from pytest_promptse.plugin._session import promptse_session
-from pytest_promptse.plugin._targets import TARGET, IdParts, ItemTarget, targets_of
+from pytest_promptse.plugin._targets import TARGET, IdParts, ItemTarget, NodeIds, targets_of
 from pytest_promptse.run._plan import check_ids
 from pytest_promptse.store._run_log import PlannedGate
 from pytest_promptse.tasks._suitefile import load_suite
@@ -79,7 +79,13 @@ def parametrise(metafunc: pytest.Metafunc) -> None:
         item.parent.stash.setdefault(BAD_MARKS, {})[item.name] = str(error)
         return
     id_parts = IdParts.needed_for(suites, task=not mark.single_prompt)
-    targets = [target for suite in suites for target in targets_of(suite, id_parts)]
+    given = NodeIds.given_to(metafunc.config)
+    targets: list[ItemTarget] = []
+    if given.may_contain(f"{item.name}["):
+        targets = [target for suite in suites for target in targets_of(suite, id_parts, given)]
+    if not targets:
+        # Not an empty list, which the project's settings may turn into an error.
+        targets = [next(targets_of(suites[0], id_parts, NodeIds(None)))]
     metafunc.parametrize(
         mark.door, [pytest.param(target, id=target.id) for target in targets], indirect=True
     )
@@ -254,8 +260,9 @@ class SuiteFileCollector(pytest.File):
         except PromptseError as error:
             raise self.CollectError(str(error)) from None
         id_parts = IdParts.needed_for(suites, task=False)
+        given = NodeIds.given_to(self.config)
         for suite in suites:
-            for target in targets_of(suite, id_parts):
+            for target in targets_of(suite, id_parts, given):
                 task, own_id = target.task, target.id
                 if task is not None and isinstance(target.subject, PlannedGate):
                     # The name before the brackets is that of the task.

@@ -109,18 +109,68 @@ TARGET: pytest.StashKey[ItemTarget] = pytest.StashKey()
 """Key of the target in an item's stash."""
 
 
-def targets_of(suite: Suite, id_parts: IdParts) -> Iterator[ItemTarget]:
+class NodeIds(NamedTuple):
+    """The node ids of single items on the command line.
+
+    Attributes
+    ----------
+    text
+        All of the command line's node ids, one per line. None if an argument is no node id of a
+        single item, so that any item may be selected.
+    """
+
+    text: str | None
+
+    @classmethod
+    def given_to(cls, config: pytest.Config) -> NodeIds:
+        """Return the node ids among the arguments of a session."""
+        paths = [argument.partition("[")[0] for argument in config.args]
+        single = all(
+            "::" in path and path != argument
+            for path, argument in zip(paths, config.args, strict=True)
+        )
+        return cls("\n".join(config.args) if single else None)
+
+    def may_contain(self, part: str) -> bool:
+        """Return whether one of the given node ids may contain `part`.
+
+        pytest escapes some characters in node ids. A part with such characters may be in any.
+        """
+        is_escaped = not (part.isascii() and part.isprintable()) or "\\" in part
+        return self.text is None or is_escaped or part in self.text
+
+
+def targets_of(suite: Suite, id_parts: IdParts, given: NodeIds) -> Iterator[ItemTarget]:
     """Yield a target for each variant and control, then for each gate and the comparison.
 
-    `id_parts` defines the ids of the targets.
+    Drawing the variants of hundreds of tasks for one item would take most of its time. So targets
+    that the given node ids do not name are left out. The suite has their variants nonetheless.
+
+    Parameters
+    ----------
+    suite
+        The suite of the targets.
+    id_parts
+        Defines the ids of the targets.
+    given
+        The node ids on the command line.
     """
     comparison = suite.comparison
     subjects: list[Subject] = [*suite.variants, *suite.controls, *suite.gates]
     if comparison is not None:
         subjects.append(comparison)
     for subject in subjects:
-        target_id = id_parts.id_of(suite, subject)
-        yield ItemTarget(id=target_id, suite=suite, id_parts=id_parts, subject=subject)
+        if _may_be_given(subject, given):
+            target_id = id_parts.id_of(suite, subject)
+            yield ItemTarget(id=target_id, suite=suite, id_parts=id_parts, subject=subject)
+
+
+def _may_be_given(subject: Subject, given: NodeIds) -> bool:
+    if not isinstance(subject, PlannedVariant):
+        return given.may_contain(subject.name)
+    # The id of a task is the name of its function or class, or a part of the item's name. It comes
+    # first, since asking for the variant's id draws the variants of the task.
+    return given.may_contain(subject.task.id) and given.may_contain(subject.outline.id)
 
 
 def task_of(item: pytest.Item) -> Task:

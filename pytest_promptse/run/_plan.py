@@ -35,22 +35,23 @@ if TYPE_CHECKING:
 class PlannedVariant:
     """The original or a variant of a task, with the job that samples it.
 
-    The text is made when it is first needed. So variants that no selected item needs are never
-    made.
+    It is drawn when its id is first needed, and its text is made when that is first needed. So
+    variants that no selected item needs are never made.
 
     Attributes
     ----------
     task
         The task of the variant.
-    outline
-        The variant without its text. Its distance is 0 for the original.
+    distance, index
+        As in `Variant`. The distance is 0 for the original.
     n
         Number of samples to draw, at least 1.
+    draw
+        Returns the variant without its text.
     make
         Returns the prompt.
-    job_for
-        Returns the job that samples a prompt. With ``first=True``, returns the job of a prompt that
-        the model answers before.
+    create_job
+        Returns the job of `job_for`, given the task and the variant's id as well.
     control
         True for a control variant, which is measured beside the variants and is part of no gate.
     programs
@@ -60,10 +61,12 @@ class PlannedVariant:
     """
 
     task: Task
-    outline: Variant
+    distance: float
+    index: int
     n: int
+    draw: Callable[[], Variant]
     make: Callable[[], VariantPrompt]
-    job_for: Callable[..., Job]
+    create_job: Callable[..., Job]
     control: bool = False
     programs: int = 1
     first_key: str | None = None
@@ -72,6 +75,11 @@ class PlannedVariant:
     def n_completions(self) -> int:
         """Number of completions to request."""
         return self.n * self.programs
+
+    @cached_property
+    def outline(self) -> Variant:
+        """The variant without its text."""
+        return self.draw()
 
     @cached_property
     def _made(self) -> VariantPrompt:
@@ -102,6 +110,18 @@ class PlannedVariant:
         """
         job = self.job_for(self._made.prompt)
         return replace(job, key=f"pending-{job.key}") if self.pending else job
+
+    def job_for(self, prompt: Prompt, *, first: bool = False) -> Job:
+        """Return the job that samples a prompt.
+
+        Parameters
+        ----------
+        prompt
+            The prompt.
+        first
+            True for a prompt that the model answers before that of the variant.
+        """
+        return self.create_job(prompt, first=first, task=self.task, variant_id=self.outline.id)
 
     @property
     def task_text(self) -> str:
@@ -247,9 +267,9 @@ class Suite:
 
     def round_of(self, planned: PlannedVariant) -> int:
         """Return the round that samples a variant, counted from 0; originals are in round 0."""
-        if not planned.outline.distance:
+        if not planned.distance:
             return 0
-        return bisect(self.looks, planned.outline.index)
+        return bisect(self.looks, planned.index)
 
     def sampled_by(self, look: int) -> tuple[PlannedVariant, ...]:
         """Return the variants of all rounds up to and including that of `look`."""
@@ -276,7 +296,7 @@ class Suite:
         return tuple(
             planned
             for planned in self.variants
-            if planned.outline.distance in distances and gate.task in (None, planned.task.id)
+            if planned.distance in distances and gate.task in (None, planned.task.id)
         )
 
 
@@ -362,34 +382,33 @@ def plan_suite(
     for task in tasks:
         identity_for_task = _identity_for(task, identity)
         for prompt in prompts[task.id]:
-            outline = prompt.outline
-            n = settings.samples if outline.distance else settings.original_samples
+            n = settings.samples if prompt.distance else settings.original_samples
             # A control variant has a seed of its own, so its samples are independent.
             kind = (settings.control,) if prompt.control else ()
-            job_for = partial(
-                _job,
-                task=task,
-                variant_id=outline.id,
-                identity=identity_for_task,
-                model=model,
-                decoding=decoding,
-                n=n * programs,
-                seed=derive_seed(settings.seed, task.id, outline.distance, outline.index, *kind),
-                template=template.name if template else None,
-                since=since,
-            )
             variants.append(
                 PlannedVariant(
                     task=task,
-                    outline=outline,
+                    distance=prompt.distance,
+                    index=prompt.index,
                     n=n,
+                    draw=prompt.draw,
                     make=prompt.make,
-                    job_for=job_for,
+                    create_job=partial(
+                        _job,
+                        identity=identity_for_task,
+                        model=model,
+                        decoding=decoding,
+                        n=n * programs,
+                        seed_parts=(settings.seed, task.id, prompt.distance, prompt.index, *kind),
+                        template=template.name if template else None,
+                        since=since,
+                    ),
                     control=prompt.control,
                     programs=programs,
                 )
             )
-    _check_variant_ids(suite_id, variants)
+    if settings.variants_dir:
+        _check_variant_ids(suite_id, variants)
     suite = Suite(
         id=suite_id,
         model=model,
@@ -409,7 +428,7 @@ def plan_suite(
 
 
 def _check_variant_ids(suite_id: str, variants: Sequence[PlannedVariant]) -> None:
-    """Raise VariantError if a control variant has the id of a variant, as frozen ones may.
+    """Raise VariantError if a control variant has the id of a frozen variant.
 
     `suite_id` is for the message, which names the remedy.
     """
@@ -426,20 +445,21 @@ def _check_variant_ids(suite_id: str, variants: Sequence[PlannedVariant]) -> Non
 def _job(
     prompt: Prompt,
     *,
-    first: bool = False,
+    first: bool,
     task: Task,
     variant_id: str,
     identity: Mapping[str, str],
     model: str,
     decoding: Decoding,
     n: int,
-    seed: int,
+    seed_parts: tuple[str | float, ...],
     template: str | None,
     since: Callable[[], float],
 ) -> Job:
     if first:
         # One answer serves all samples, as if it were a part of the prompt.
         n, decoding = 1, Decoding(temperature=0.0, max_tokens=decoding.max_tokens)
+    seed = derive_seed(*seed_parts)
     return Job(
         key=completion_key(identity, prompt, decoding, seed),
         model=model,

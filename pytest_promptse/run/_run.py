@@ -234,6 +234,7 @@ class PromptseRun:
             except TaskError as error:
                 raise TaskError(f"{suite_id}, task {task.id!r}: {error}") from None
             self._runtimes[runtime.key] = runtime
+        self._variant_maker.check(settings)
         variants = {task.id: self._variant_maker.variants_of(task, settings) for task in tasks}
         templates: Sequence[Template | None] = self.templates(settings) or (None,)
         prompts = {

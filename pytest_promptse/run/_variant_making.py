@@ -90,12 +90,14 @@ class PendingAnswers:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlannedPrompt:
-    """A prompt whose text is made when it is first needed.
+    """A prompt whose variant is drawn, and whose text is made, when it is first needed.
 
     Attributes
     ----------
-    outline
-        The variant without its text.
+    distance, index
+        As in `Variant`.
+    draw
+        Returns the variant without its text.
     make
         Returns the prompt. Raises VariantError if its variant cannot be made, and TaskError if its
         template cannot be rendered.
@@ -103,7 +105,9 @@ class PlannedPrompt:
         True for the prompt of a length-matched control variant.
     """
 
-    outline: Variant
+    distance: float
+    index: int
+    draw: Callable[[], Variant]
     make: Callable[[], VariantPrompt]
     control: bool = False
 
@@ -123,18 +127,26 @@ class _PendingControl:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskVariants:
-    """The variants of a task or a template. Their texts are made together.
+    """The variants of a task or a template. They are drawn together, and their texts made together.
 
     Attributes
     ----------
-    outlines
-        The variants without their texts.
+    places
+        The distance and the index of each variant.
+    draw
+        Returns the variants without their texts, in the order of `places`.
     make
         Returns the variants with their texts, in the same order.
     """
 
-    outlines: tuple[Variant, ...]
+    places: tuple[tuple[float, int], ...]
+    draw: Callable[[], Sequence[Variant]]
     make: Callable[[], Sequence[_MadeVariant]]
+
+    @cached_property
+    def outlines(self) -> Sequence[Variant]:
+        """The variants without their texts."""
+        return self.draw()
 
     @cached_property
     def made(self) -> Sequence[_MadeVariant]:
@@ -206,6 +218,11 @@ class VariantMaker:
         judges = [self._settings.variant_judge] if self._settings.variant_judge else []
         return (*(model.spec for model in written if model is not None), *judges)
 
+    def check(self, settings: Settings) -> None:
+        """Raise VariantError if no task can have the variants that `settings` ask for."""
+        if not settings.variants_dir or settings.aa:
+            self._selection(settings).check()
+
     def variants_of(self, task: Task, settings: Settings) -> TaskVariants:
         """Plan the variants of a task, without the original.
 
@@ -271,7 +288,7 @@ class VariantMaker:
         if view is None:
             controls = self._controls(task, variants, settings)
             return (
-                PlannedPrompt(outline=plain, make=partial(_prompt, task, plain, template)),
+                _original_prompt(plain, make=partial(_prompt, task, plain, template)),
                 *_around_task(task, variants, template),
                 *map(_as_control, _around_task(task, controls, template)),
             )
@@ -286,8 +303,8 @@ class VariantMaker:
         if settings.perturb == "both":
             of_task, control_of_task = variants, self._controls(task, variants, settings)
         return (
-            PlannedPrompt(
-                outline=plain, make=partial(_prompt_of_template_variant, task, plain, view, None)
+            _original_prompt(
+                plain, make=partial(_prompt_of_template_variant, task, plain, view, None)
             ),
             *_around_view(task, of_task, view, reworded),
             *map(_as_control, _around_view(task, control_of_task, view, controls)),
@@ -306,9 +323,10 @@ class VariantMaker:
         No variant is planned if the setting ``control`` is ``none``.
         """
         if settings.control == "none":
-            return TaskVariants(outlines=(), make=tuple)
+            return TaskVariants(places=(), draw=tuple, make=tuple)
         return TaskVariants(
-            outlines=tuple(_control_outline(outline, settings) for outline in variants.outlines),
+            places=variants.places,
+            draw=lambda: [_control_outline(outline, settings) for outline in variants.outlines],
             make=partial(self._make_controls, task, variants, settings, view),
         )
 
@@ -378,7 +396,8 @@ class VariantMaker:
                 for variant in stored
             )
 
-        return TaskVariants(outlines=stored, make=checked)
+        places = tuple((variant.distance, variant.index) for variant in stored)
+        return TaskVariants(places=places, draw=lambda: stored, make=checked)
 
     def _plan(
         self,
@@ -389,12 +408,20 @@ class VariantMaker:
         view: View | None = None,
         within: str = "",
     ) -> TaskVariants:
-        """Plan variants. Their ids exist now; their texts are made when one of them is needed.
+        """Plan variants. They are drawn and their texts are made when one of them is needed.
 
         `view` is that of the template if `task` stands for a template, else None. `within`
         distinguishes the draws for a task inside a template.
         """
-        selection = Selection(
+        selection = self._selection(settings, within=within)
+        return TaskVariants(
+            places=selection.places,
+            draw=partial(outlines, task, selection, rewriter=rewriter),
+            make=partial(self._make, rewriter, task, selection, view),
+        )
+
+    def _selection(self, settings: Settings, *, within: str = "") -> Selection:
+        return Selection(
             distances=settings.distances,
             per_distance=settings.variants,
             emotions=settings.emotions,
@@ -403,10 +430,6 @@ class VariantMaker:
             seed=settings.seed,
             library=self.library,
             within=within,
-        )
-        return TaskVariants(
-            outlines=outlines(task, selection, rewriter=rewriter),
-            make=partial(self._make, rewriter, task, selection, view),
         )
 
     def _make(
@@ -507,6 +530,10 @@ def _control_outline(variant: Variant, settings: Settings) -> Variant:
     )
 
 
+def _original_prompt(plain: Variant, make: Callable[[], VariantPrompt]) -> PlannedPrompt:
+    return PlannedPrompt(distance=0.0, index=0, draw=lambda: plain, make=make)
+
+
 def _as_control(planned: PlannedPrompt) -> PlannedPrompt:
     return replace(planned, control=True)
 
@@ -518,9 +545,13 @@ def _around_task(
 
     `template` is None if the task is sent without a prompt template.
     """
-    for place, outline in enumerate(variants.outlines):
-        make = partial(_with_task_variant, task, variants, place, template)
-        yield PlannedPrompt(outline=outline, make=make)
+    for place, (distance, index) in enumerate(variants.places):
+        yield PlannedPrompt(
+            distance=distance,
+            index=index,
+            draw=partial(_outline, task, variants, place),
+            make=partial(_with_task_variant, task, variants, place, template),
+        )
 
 
 def _around_view(
@@ -531,11 +562,18 @@ def _around_view(
     `view` is what a template makes of the task, and `reworded` are its variants. `of_task` is None
     if the task itself is not reworded.
     """
-    for place, outline in enumerate(reworded.outlines):
+    for place, (distance, index) in enumerate(reworded.places):
         yield PlannedPrompt(
-            outline=structs.replace(outline, task_id=task.id),
+            distance=distance,
+            index=index,
+            draw=partial(_outline, task, reworded, place),
             make=partial(_with_template_variant, task, of_task, view, reworded, place),
         )
+
+
+def _outline(task: Task, variants: TaskVariants, place: int) -> Variant:
+    """Return one of `variants` without its text, for `task` also if it is one of a template."""
+    return structs.replace(variants.outlines[place], task_id=task.id)
 
 
 def _with_task_variant(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from itertools import cycle, islice
+from itertools import cycle, islice, product
 from random import Random
 from typing import TYPE_CHECKING, TypedDict
 
@@ -90,6 +90,11 @@ class Selection:
     seed: int = 0
     library: Library = field(default_factory=Library.load)
     within: str = ""
+
+    @property
+    def places(self) -> tuple[tuple[float, int], ...]:
+        """The distance and the index of each variant of a task, in the order of the variants."""
+        return tuple(product(self.distances, range(self.per_distance)))
 
     def check(self) -> None:
         """Raise VariantError if nothing can be made of this selection, whatever the task."""
@@ -186,18 +191,17 @@ def requests_for(task: Task, selection: Selection, rewriter: Rewriter) -> Iterat
         parts=(within or task.prompt, seed, source),
     )
     weights = library.weights(task.prompt)
-    for distance in selection.distances:
-        for index in range(selection.per_distance):
-            emotion, personality = deck.draw(distance, index) if draws else (None, None)
-            yield RewriteRequest(
-                task=task,
-                distance=distance,
-                index=index,
-                seed=derive_seed(text, distance, index, seed, source),
-                emotion=library.emotion(emotion) if emotion else None,
-                personality=library.personality(personality) if personality else None,
-                weights=weights,
-            )
+    for distance, index in selection.places:
+        emotion, personality = deck.draw(distance, index) if draws else (None, None)
+        yield RewriteRequest(
+            task=task,
+            distance=distance,
+            index=index,
+            seed=derive_seed(text, distance, index, seed, source),
+            emotion=library.emotion(emotion) if emotion else None,
+            personality=library.personality(personality) if personality else None,
+            weights=weights,
+        )
 
 
 def outline_of(request: RewriteRequest, rewriter: Rewriter) -> Variant:

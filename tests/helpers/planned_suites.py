@@ -57,7 +57,11 @@ def prompts_of(task, chosen, make=None):
     ]
     return [
         PlannedPrompt(
-            outline=each, make=make or partial(_prompt_of, each), control=each in controls
+            distance=each.distance,
+            index=each.index,
+            draw=partial(replace, each, text=""),
+            make=make or partial(_prompt_of, each),
+            control=each in controls,
         )
         for each in (*variants, *controls)
     ]

@@ -1,8 +1,10 @@
-"""The record names the item of every variant, also of those that only a gate measured."""
+"""Node ids: the record names the item of every variant, and an item runs as well alone."""
 
 from __future__ import annotations
 
 import json
+
+import pytest
 
 BOTH = """
 import pytest
@@ -54,3 +56,110 @@ def test_what_a_gate_measured_is_named_as_pytest_collects_it(pytester, run):
         "directory": ".",
         "options": ["--promptse-model", "reference", "--promptse-model=twin:m"],
     }
+
+
+MANY = """
+import pytest
+from pytest_promptse import Task
+
+TASKS = [
+    Task(id=name, prompt=f"Write `{name}() -> int`, which returns the number {name}, in Python.",
+         reference=f"def {name}(): return {number}")
+    for number, name in enumerate(("zero", "one", "one_more"))
+]
+SETTINGS = dict(samples=2, original_samples=2, variants=2)
+
+@pytest.mark.parametrize("again", ["no", "original", "ünd"])
+@pytest.mark.promptse(TASKS, **SETTINGS)
+def test_all(candidate, again):
+    candidate()
+
+@pytest.mark.promptse(TASKS[0].prompt, reference=TASKS[0].reference, **SETTINGS)
+class TestZero:
+    def test_int(self, candidate):
+        assert candidate() == 0
+
+@pytest.mark.promptse([TASKS[1]], control="neutral", **SETTINGS)
+def test_another(candidate):
+    candidate()
+"""
+
+
+@pytest.fixture
+def project(pytester):
+    """Write suites of all kinds. Return a function that runs node ids and returns the record."""
+    pytester.makepyfile(test_many=MANY)
+    (pytester.path / "two.promptse.yaml").write_text(FILE)
+    pytester.makeini("[pytest]\nempty_parameter_set_mark = fail_at_collect\n")
+    pytester.makeconftest(
+        "import pytest\n"
+        "made = []\n"
+        "@pytest.hookimpl(wrapper=True)\n"
+        "def pytest_make_collect_report(collector):\n"
+        "    report = yield\n"
+        "    if not isinstance(collector, pytest.Session):\n"
+        "        made.extend(node for node in report.result if isinstance(node, pytest.Item))\n"
+        "    return report\n"
+        "def pytest_sessionfinish():\n"
+        "    print(len(made), 'items were made')\n"
+    )
+
+
+# What a record says of a variant beside others.
+COMPARED = ("score", "delta", "excess", "p_value", "p_adjusted")
+
+
+def measured(path):
+    """Return what a record says of each variant alone, by node id."""
+    tasks = json.loads(path.read_text())["tasks"]
+    return {
+        variant["node"]: {key: value for key, value in variant.items() if key not in COMPARED}
+        for task in tasks
+        for variant in (task["original"], *task["variants"], *task["controls"])
+        if variant is not None
+    }
+
+
+@pytest.mark.usefixtures("project")
+def test_a_variant_is_the_same_whether_it_is_planned_alone_or_with_all_others(pytester, run):
+    options = ("-q", "--promptse-model", "reference", "--promptse-min-task-auc-e", "0.2")
+    assert run(*options, "--promptse-report", "json:all.json").ret == 0
+    of_all = measured(pytester.path / "all.json")
+    assert len(of_all) == 3 * 3 * 7 + 7 + 7 + 6 + 4
+    nodes = sorted(of_all)
+    chosen = [*nodes[::5], "two.promptse.yaml::two[auc-e]", "test_many.py::test_another[one-auc-e]"]
+    alone = run(
+        *("--promptse-store", "other", "--promptse-report", "json:alone.json"), *options, *chosen
+    )
+    alone.assert_outcomes(passed=len(chosen))
+    of_alone = measured(pytester.path / "alone.json")
+    assert set(nodes[::5]) < set(of_alone)
+    assert of_alone == {node: of_all[node] for node in of_alone}
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize(
+    ("arguments", "passed", "made"),
+    [
+        # Three for the parameter `again`. `test_another` keeps one.
+        (["test_many.py::test_all[one-original-no]"], 1, 3 + 1),
+        (["test_many.py::TestZero::test_int[original]"], 1, 3 + 1 + 1),
+        (["two.promptse.yaml::two[original]"], 1, 1),
+        # The gate of the suite has the same name.
+        (["two.promptse.yaml::two[auc-e]"], 1, 2),
+        (["test_many.py::test_all[one-original-no]", "two.promptse.yaml"], 1 + 9, 111),
+    ],
+)
+def test_items_that_cannot_be_selected_are_not_made(run, arguments, passed, made):
+    options = ("--promptse-model", "reference", "--promptse-min-task-auc-e", "0.2")
+    result = run("-s", *options, *arguments)
+    result.assert_outcomes(passed=passed)
+    result.stdout.fnmatch_lines([f"*{made} items were made"])
+
+
+@pytest.mark.usefixtures("project")
+def test_a_node_that_does_not_exist_is_an_error(run):
+    node = "test_many.py::test_all[two-original-no]"
+    result = run("--promptse-model", "reference", node)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: not found: *test_many.py::test_all*"])

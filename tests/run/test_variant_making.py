@@ -6,6 +6,9 @@ import json
 from contextlib import closing
 
 import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 from msgspec import structs
 
 from pytest_promptse.config._options import OPTIONS
@@ -99,6 +102,33 @@ def test_every_rewriter_makes_the_variants_that_were_planned(tmp_path, rewriter)
     assert reworded(tmp_path, rewriter=rewriter) == made
 
 
+OTHERS = tuple(
+    Task(
+        id=name,
+        prompt=f"Write a function `{name}(a, b)` that takes two numbers and returns the {name}.",
+    )
+    for name in ("product", "difference", "quotient")
+)
+
+
+@given(tasks=st.permutations([TASK, *OTHERS]))
+@hypothesis_settings(max_examples=5, deadline=None)
+def test_the_variants_of_a_task_do_not_depend_on_the_other_tasks(tmp_path_factory, tasks):
+    folder = tmp_path_factory.mktemp("project")
+    chosen = settings(variants=1)
+
+    def made(tasks, store):
+        maker = maker_of(folder, chosen, store)
+        planned = {task.id: maker.variants_of(task, chosen) for task in tasks}
+        return {name: (of_task.outlines, of_task.made) for name, of_task in planned.items()}
+
+    with closing(Store(folder / "together")) as store:
+        together = made(tasks, store)
+    for task in tasks:
+        with closing(Store(folder / task.id)) as store:
+            assert made([task], store)[task.id] == together[task.id]
+
+
 def test_variants_by_rules_are_made_again_after_the_library_changed(tmp_path, monkeypatch):
     library = tmp_path / "library"
     library.mkdir()
@@ -168,7 +198,7 @@ def test_a_prompt_waits_for_the_texts_of_task_and_template(tmp_path, perturb, te
     maker = maker_of(tmp_path, chosen)
     planned = maker.prompts_of(TASK, chosen, maker.variants_of(TASK, chosen), template)
     original, *prompts = [each.make() for each in planned]
-    assert [each.outline.id for each in planned] == [
+    assert [each.draw().id for each in planned] == [
         each.variant.id for each in (original, *prompts)
     ]
     assert original.pending is None
@@ -200,7 +230,7 @@ def test_a_control_waits_for_the_texts_that_it_is_to_match(tmp_path, perturb, te
     planned = maker.prompts_of(TASK, chosen, maker.variants_of(TASK, chosen), template)
     variants = [each.make() for each in planned if not each.control][1:]
     controls = [each.make() for each in planned if each.control]
-    assert [each.outline.id for each in planned if each.control] == [
+    assert [each.draw().id for each in planned if each.control] == [
         each.variant.id for each in controls
     ]
     assert [each.variant.id for each in controls] == [
@@ -232,7 +262,7 @@ def test_controls_by_rules_have_the_length_of_the_variants_beside_them(tmp_path,
     def made(store):
         maker = maker_of(tmp_path, chosen, store)
         planned = maker.prompts_of(TASK, chosen, maker.variants_of(TASK, chosen), template)
-        assert [each.outline.id for each in planned] == [each.make().variant.id for each in planned]
+        assert [each.draw().id for each in planned] == [each.make().variant.id for each in planned]
         return [(each.control, each.make()) for each in planned]
 
     with closing(Store(tmp_path / ".promptse")) as store:
