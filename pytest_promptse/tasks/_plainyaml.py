@@ -29,6 +29,7 @@ class _Loader(_Base):  # type: ignore[valid-type,misc]
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - PyYAML's own attribute
 
 
+_TEXT = "tag:yaml.org,2002:str"
 _CORE_SCHEMA = (
     ("null", r"null|Null|NULL|~|", ["n", "N", "~", ""]),
     ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
@@ -107,6 +108,9 @@ class YamlNode:
             For a key that is given twice, a tag other than plain data, or a value that contains
             itself.
         """
+        if isinstance(self.node, yaml.ScalarNode) and self.node.tag == _TEXT:
+            # A loader for each of thousands of texts would take most of the time of reading them.
+            return self.node.value
         loader = _Loader("")
         try:
             return loader.construct_object(self.node, deep=True)

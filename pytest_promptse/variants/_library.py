@@ -22,7 +22,7 @@ from pytest_promptse.variants._language import NAMES, has_script_of
 from pytest_promptse.variants._lint import Lint
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from pytest_promptse.variants._introductions import Introduction, Introductions
@@ -276,7 +276,8 @@ class Library:
     user's entries, which become part of the rewriter's version.
 
     ``traits`` are by dimension, then by slug. ``instruction`` has the texts of ``rewriting.yaml``
-    by name. The other mappings are by name or, for ``languages``, by ISO code.
+    by name. The other mappings are by name or, for ``languages`` and ``coherence``, by ISO code.
+    ``coherence`` is that of each language, which can be read without all of its phrases.
     """
 
     emotions: Mapping[str, Emotion]
@@ -284,6 +285,7 @@ class Library:
     levels: Sequence[Level]
     contexts: Mapping[str, Context]
     languages: Mapping[str, Language]
+    coherence: Mapping[str, Coherence]
     instruction: Mapping[str, str]
     digest: str = ""
 
@@ -380,8 +382,7 @@ class Library:
         refused: set[str] = set()
         for code in self.languages:
             if has_script_of(code, prompt):
-                coherence = self.languages[code].coherence
-                refused |= names & coherence.opponents_of_prompt(prompt, names)
+                refused |= names & self.coherence[code].opponents_of_prompt(prompt, names)
         return frozenset(refused)
 
     def weights(self, prompt: str) -> dict[str, float]:
@@ -438,6 +439,20 @@ _INSTRUCTION = (
 
 
 @dataclass
+class _Marks:
+    """The entries of the ``language.yaml`` files of a language, by section.
+
+    ``values`` has those that are a field of `Language`.
+    """
+
+    values: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
+    prompts: dict[str, str] = field(default_factory=dict)
+    pairs: dict[str, list[tuple[YamlNode, str, str]]] = field(default_factory=dict)
+    lint: Lint | None = None
+
+
+@dataclass
 class _Draft:
     """A language while its files are read. The shipped files are read first.
 
@@ -446,11 +461,7 @@ class _Draft:
     """
 
     code: str
-    marks: dict[str, Any] = field(default_factory=dict)
-    facts: dict[str, re.Pattern[str]] = field(default_factory=dict)
-    prompts: dict[str, re.Pattern[str]] = field(default_factory=dict)
-    pairs: dict[str, list[tuple[YamlNode, str, str]]] = field(default_factory=dict)
-    lint: Lint | None = None
+    marks: _Marks
     feelings: dict[str, Feeling] = field(default_factory=dict)
     controls: dict[str, Feeling] = field(default_factory=dict)
     roles: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -495,12 +506,22 @@ def _load(extra: Path | None) -> Library:  # noqa: C901 - one loop for each file
                 )
             )
     writers = {*emotions, *(slug for dimension in traits.values() for slug in dimension)}
+    marks = _MadeOnUse(languages, lambda code: _read_marks(languages[code]))
+    coherence = _MadeOnUse(languages, lambda code: _coherence(marks[code], writers))
+
+    def language(code: str) -> Language:
+        draft = _Draft(code, marks[code])
+        for language_folder in languages[code]:
+            _read_phrases(language_folder, draft)
+        return _language(draft, coherence[code])
+
     library = Library(
         emotions=emotions,
         traits=traits,
         levels=tuple(levels[distance] for distance in sorted(levels)),
         contexts=contexts,
-        languages=_Languages(languages, writers),
+        languages=_MadeOnUse(languages, language),
+        coherence=coherence,
         instruction=instruction,
         digest=_digest(extra) if extra else "",
     )
@@ -648,39 +669,48 @@ class _LanguageFolder:
     is_users: bool
 
 
-class _Languages(Mapping[str, "Language"]):
-    """The languages of a library by ISO code, each read from its folders when it is first used.
+class _MadeOnUse(Mapping[str, _T]):
+    """A mapping whose values are made when they are first used.
 
-    ``writers`` are the facts that emotions and traits assert.
+    Few prompts need all of a library: reading it and compiling its patterns takes 0.2 s.
     """
 
-    def __init__(
-        self, folders: Mapping[str, Sequence[_LanguageFolder]], writers: Iterable[str]
-    ) -> None:
-        self._folders = folders
-        self._writers = frozenset(writers)
-        self._read: dict[str, Language] = {}
+    def __init__(self, names: Iterable[str], make: Callable[[str], _T]) -> None:
+        self._names = dict.fromkeys(names)
+        self._make = make
+        self._made: dict[str, _T] = {}
 
-    def __getitem__(self, code: str) -> Language:
-        if code not in self._read:
-            draft = _Draft(code)
-            for folder in self._folders[code]:
-                _read_language(folder, draft)
-            self._read[code] = _language(draft, self._writers)
-        return self._read[code]
+    def __getitem__(self, name: str) -> _T:
+        if name not in self._made:
+            if name not in self._names:
+                raise KeyError(name)
+            self._made[name] = self._make(name)
+        return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._folders)
+        return iter(self._names)
 
     def __len__(self) -> int:
-        return len(self._folders)
+        return len(self._names)
 
 
-def _read_language(source: _LanguageFolder, draft: _Draft) -> None:
+def _compiled(sources: Mapping[str, str]) -> Mapping[str, re.Pattern[str]]:
+    return _MadeOnUse(sources, lambda name: re.compile(sources[name], re.IGNORECASE))
+
+
+def _read_marks(folders: Sequence[_LanguageFolder]) -> _Marks:
+    """Read the ``language.yaml`` of each folder of a language."""
+    marks = _Marks()
+    for folder in folders:
+        if (path := folder.path / "language.yaml").is_file():
+            _add_marks(_open(path), path.name, marks, check=folder.is_users)
+    return marks
+
+
+def _read_phrases(source: _LanguageFolder, draft: _Draft) -> None:
+    """Read the other files of a folder of a language, after the marks of all folders."""
     folder = source.path
-    if (path := folder / "language.yaml").is_file():
-        _read_marks(_open(path), path.name, draft, check=source.is_users)
-    lint = draft.lint if source.is_users else None
+    lint = draft.marks.lint if source.is_users else None
     # Introductions are written as a whole and have none of a user's sentences.
     composed = set[str]()
     for name, entry in _entries(folder / "emotions.yaml"):
@@ -721,33 +751,33 @@ def _clauses_of(slug: str) -> tuple[str, str]:
     return role, collaboration
 
 
-def _read_marks(entry: YamlNode, name: str, draft: _Draft, *, check: bool) -> None:
+def _add_marks(entry: YamlNode, name: str, marks: _Marks, *, check: bool) -> None:
     """Read a ``language.yaml``. One in a user's folder may have only some of the fields.
 
-    `name` is that of the file, for error messages. The values are added to `draft`. The first file
+    `name` is that of the file, for error messages. The values are added to `marks`. The first file
     must have all required fields. Each pattern is compiled alone, too, to `check` it.
     """
     needed = ("blank", "stop", "words_each", "forbidden")
     optional = ("repeatable", "facts", "prompts", *_PAIRS)
     fields = (
         entry.fields(name, (*needed, *optional))
-        if draft.marks
+        if marks.values
         else _needed(entry, name, needed, optional)
     )
-    draft.marks.setdefault("repeatable", frozenset())
+    marks.values.setdefault("repeatable", frozenset())
     for field_name, read in _MARKS.items():
         if field_name in fields:
-            draft.marks[field_name] = read(fields[field_name])
+            marks.values[field_name] = read(fields[field_name])
     if "forbidden" in fields:
-        draft.lint = Lint.of(fields["forbidden"])
-    for section, patterns in (("facts", draft.facts), ("prompts", draft.prompts)):
+        marks.lint = Lint.of(fields["forbidden"])
+    for section, patterns in (("facts", marks.facts), ("prompts", marks.prompts)):
         if section in fields:
             for fact, place in fields[section].fields(section).items():
-                before = [patterns[fact].pattern] if fact in patterns else []
+                before = [patterns[fact]] if fact in patterns else []
                 patterns[fact] = _any_of(place, fact, before, check=check)
     for section in _PAIRS:
         if section in fields:
-            draft.pairs.setdefault(section, []).extend(_pairs(fields[section], section))
+            marks.pairs.setdefault(section, []).extend(_pairs(fields[section], section))
 
 
 _MARKS: dict[str, Any] = {
@@ -762,15 +792,15 @@ _PAIRS = ("clashes", "apart", "needs", "prefers")
 """The sections of ``language.yaml`` that list pairs of facts."""
 
 
-def _any_of(entry: YamlNode, fact: str, before: Sequence[str], *, check: bool) -> re.Pattern[str]:
+def _any_of(entry: YamlNode, fact: str, before: Sequence[str], *, check: bool) -> str:
     """Return a pattern that matches if any pattern of `entry` or `before` does.
 
-    `fact` names the patterns in error messages. Upper and lower case are equal. With `check`, an
-    invalid pattern of `entry` is an error with file and line.
+    `fact` names the patterns in error messages. With `check`, an invalid pattern of `entry` is an
+    error with file and line.
     """
     places = entry.items(f"the patterns of {fact!r}")
     new = [_pattern(place).pattern if check else place.text("a pattern") for place in places]
-    return re.compile("|".join(f"(?:{pattern})" for pattern in (*before, *new)), re.IGNORECASE)
+    return "|".join(f"(?:{pattern})" for pattern in (*before, *new))
 
 
 def _pairs(entry: YamlNode, section: str) -> Iterator[tuple[YamlNode, str, str]]:
@@ -781,16 +811,16 @@ def _pairs(entry: YamlNode, section: str) -> Iterator[tuple[YamlNode, str, str]]
         yield place, names[0], names[1]
 
 
-def _coherence(draft: _Draft, writers: Iterable[str]) -> Coherence:
+def _coherence(marks: _Marks, writers: Iterable[str]) -> Coherence:
     """Return the facts of a language. `writers` are the facts that emotions and traits assert.
 
     An unknown fact in a pair is an error with file and line.
     """
-    facts = {*draft.facts, *draft.prompts, *writers, *FACTS_OF_PROMPTS, *KINDS, *INTRODUCTION_KINDS}
+    facts = {*marks.facts, *marks.prompts, *writers, *FACTS_OF_PROMPTS, *KINDS, *INTRODUCTION_KINDS}
 
     def mapped(section: str, *, both_ways: bool) -> dict[str, frozenset[str]]:
         related: dict[str, set[str]] = {}
-        for place, first, second in draft.pairs.get(section, ()):
+        for place, first, second in marks.pairs.get(section, ()):
             for name in (first, second):
                 if name not in facts:
                     raise place.error(f"{name!r} is no fact{nearest(name, facts)}")
@@ -800,8 +830,8 @@ def _coherence(draft: _Draft, writers: Iterable[str]) -> Coherence:
         return {fact: frozenset(others) for fact, others in related.items()}
 
     return Coherence(
-        facts=draft.facts,
-        prompts=draft.prompts,
+        facts=_compiled(marks.facts),
+        prompts=_compiled(marks.prompts),
         clashes=mapped("clashes", both_ways=True),
         apart=mapped("apart", both_ways=True),
         needs=mapped("needs", both_ways=False),
@@ -809,8 +839,8 @@ def _coherence(draft: _Draft, writers: Iterable[str]) -> Coherence:
     )
 
 
-def _language(draft: _Draft, writers: Iterable[str]) -> Language:
-    for name, where in (("language.yaml", draft.marks), ("requests.yaml", draft.requests)):
+def _language(draft: _Draft, coherence: Coherence) -> Language:
+    for name, where in (("language.yaml", draft.marks.values), ("requests.yaml", draft.requests)):
         if not where:
             raise VariantError(f"{draft.code}/{name}: missing; a language needs one")
     missing = set(_REQUEST_FIELDS) - set(draft.requests)
@@ -823,9 +853,9 @@ def _language(draft: _Draft, writers: Iterable[str]) -> Language:
         roles=draft.roles,
         collaboration=draft.collaboration,
         requests=Requests(**draft.requests),
-        coherence=_coherence(draft, writers),
+        coherence=coherence,
         introductions=draft.introductions,
-        **draft.marks,
+        **draft.marks.values,
     )
 
 
