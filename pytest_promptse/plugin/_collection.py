@@ -18,19 +18,22 @@ from pytest_promptse.plugin._pytest_private import collected_fixture_definitions
 from pytest_promptse.plugin._session import promptse_session
 from pytest_promptse.plugin._targets import TARGET, IdParts, ItemTarget, NodeIds, targets_of
 from pytest_promptse.run._plan import check_ids
+from pytest_promptse.runtimes._check_files import read_check_file
+from pytest_promptse.runtimes._detect import language_of_prompt
 from pytest_promptse.store._run_log import PlannedGate
 from pytest_promptse.tasks._suitefile import load_suite
 from pytest_promptse.tasks._task import PROGRAM_ENTRY, Task, find_entry_point
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from pytest_promptse.config._settings import Settings
     from pytest_promptse.runtimes._runtime import Door
 
 NO_MODEL = "promptse: no model; give --promptse-model, for example --promptse-model tiny"
 _DOORS: tuple[Door, ...] = ("candidate", "program")
-_TASK_KEYWORDS = ("entry_point", "reference")
+_TASK_KEYWORDS = ("entry_point", "reference", "check")
 # The fixtures of these modules report failures that do not end the test, so that a program with
 # such failures would pass.
 _SOFT_ASSERTIONS = ("_pytest.subtests", "pytest_subtests", "pytest_check", "pytest_assume")
@@ -142,6 +145,7 @@ def _read_mark(metafunc: pytest.Metafunc) -> _Mark | None:
             where=where,
             language=settings.language or "",
             door=door,
+            folder=item.path.parent,
         ),
         single_prompt=isinstance(source[0], str),
         settings=settings,
@@ -179,11 +183,11 @@ def _tasks(
     where: str,
     language: str,
     door: Door,
+    folder: Path,
 ) -> tuple[Task, ...]:
     if isinstance(source, str):
-        if door == "program" and "entry_point" not in of_task:
-            of_task = {**of_task, "entry_point": find_entry_point(source) or PROGRAM_ENTRY}
-        return (Task(id=name, prompt=source, language=language, **of_task),)
+        fields = _fields_of_task(source, of_task, language=language, door=door, folder=folder)
+        return (Task(id=name, prompt=source, language=language, **fields),)
     if of_task:
         raise TaskError(
             f"{where}: {', '.join(of_task)} belongs to a single prompt; give it to each Task "
@@ -206,6 +210,20 @@ def _tasks(
         raise TaskError(f"{where}: the promptse mark got no tasks; give it at least one")
     check_ids(tasks, where)
     return tuple(replace(task, language=task.language or language) for task in tasks)
+
+
+def _fields_of_task(
+    prompt: str, of_task: Mapping[str, Any], *, language: str, door: Door, folder: Path
+) -> dict[str, Any]:
+    """Return the fields of the task of a single prompt, for the keywords of its mark."""
+    fields = dict(of_task)
+    check = fields.pop("check", None)
+    if check is not None:
+        language = language or language_of_prompt(prompt)
+        fields["check_file"] = read_check_file(folder / check, language=language)
+    elif door == "program":
+        fields.setdefault("entry_point", find_entry_point(prompt) or PROGRAM_ENTRY)
+    return fields
 
 
 def set_target(item: pytest.Item) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 import msgspec
 
 from pytest_promptse.errors import NotScoredError, SandboxError, TaskError
-from pytest_promptse.runtimes._runtime import runtime_of
+from pytest_promptse.runtimes._runtime import passed_tests, runtime_of
 from pytest_promptse.sandbox._candidate import CheckEnded, Failure, safe_text
 from pytest_promptse.sandbox._checker import Checker, CheckerLost
 from pytest_promptse.sandbox._limits import (
@@ -136,7 +136,7 @@ class Check:
 
     def runtime_of(self, task: Task) -> Runtime:
         """Return the runtime of the programs of `task`."""
-        return runtime_of(task.language or "python", task.reached_by(self.door))
+        return runtime_of(task.language or "python", task.reached_by(self.door), task.check_file)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,6 +220,8 @@ class CompletionJudge:
         self._store = store
         self._sandbox = sandbox
         self._reference_limits: dict[tuple[str, str], Limits] = {}
+        # Names of tests, by check, task and its digest.
+        self._expected: dict[tuple[str, str, str], tuple[str, ...]] = {}
         self._lending: set[tuple[str, str]] = set()
         self._shared: Checker | None = None
         # The last built programs, since several checks may judge the same ones.
@@ -327,6 +329,8 @@ class CompletionJudge:
         check = replace(check, limits=self._fitted_limits(key, task, check))
         programs = list(programs)
         verdicts = dict(self._store.verdicts(key, programs))
+        if not verdicts.keys() >= set(programs):
+            task = self._with_expected_tests(task, check)
         for program in programs:
             if program not in verdicts:
                 verdicts[program] = self._evaluate(program, task, check)
@@ -356,6 +360,26 @@ class CompletionJudge:
                 check.limits, reference_seconds=verdict.seconds
             )
         return self._reference_limits[key, task.id]
+
+    def _with_expected_tests(self, task: Task, check: Check) -> Task:
+        """Return the task with the tests that its reference passes, if it has a check file.
+
+        Every program must pass them, so that none passes by making tests disappear.
+        """
+        if task.check_file is None or task.reference is None:
+            return task
+        key = check.key, task.id, task.check_digest
+        if key not in self._expected:
+            # No program is loaded in this process while a process of a check exists.
+            self._end_shared()
+            names = passed_tests(task.check_file, task.reference, self._sandbox(), check.limits)
+            if isinstance(names, Failure):
+                raise NotScoredError(
+                    f"task {task.id!r}: its own reference does not run ({names.cause}: "
+                    f"{names.detail}); correct the check or the reference"
+                )
+            self._expected[key] = names
+        return replace(task, check_file=replace(task.check_file, expected=self._expected[key]))
 
     def _evaluate(self, program: str, task: Task, check: Check) -> StoredVerdict:
         for alone in (False, True):
@@ -515,12 +539,13 @@ def _run_check(sandbox: SandboxPool, task: Task, check: Check, request: _Request
         raise _LoanMade
 
     runtime = check.runtime_of(task)
+    limits = runtime.limits(check.limits)
     try:
         with sandbox.load(
             request.program,
             entry_point=task.entry_point,
             language=runtime.guest,
-            limits=runtime.limits(check.limits),
+            limits=limits,
             alone=request.alone,
             before_loan=before_loan if request.shares else None,
         ) as candidate:
@@ -542,9 +567,7 @@ def _run_check(sandbox: SandboxPool, task: Task, check: Check, request: _Request
         cause=result.cause,
         detail=_storable(result.detail),
         seconds=candidate.seconds,
-        doubtful=needs_confirmation(
-            failure, cpu_seconds=candidate.cpu_seconds, limits=check.limits
-        ),
+        doubtful=needs_confirmation(failure, cpu_seconds=candidate.cpu_seconds, limits=limits),
     )
 
 

@@ -222,7 +222,7 @@ class Suite:
             settings=chosen.as_json_values(),
             line=self.line,
             looks=list(self.looks),
-            shares_process=any(task.program_tests is not None for task in self.tasks),
+            shares_process=any(task.shares_process for task in self.tasks),
         )
 
     @cached_property

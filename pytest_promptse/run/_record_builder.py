@@ -487,8 +487,8 @@ def _suite(
 
 
 _SHARED_PROCESS = (
-    "shared process: the verdicts are exit statuses of programs that run together with their "
-    "tests, so a program could forge them"
+    "shared process: each program runs in one process with its tests, so a program could forge its "
+    "verdict"
 )
 
 

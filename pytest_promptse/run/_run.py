@@ -103,8 +103,8 @@ class PromptseRun:
             create_backend=self.backend,
             store=lambda: self.store,
         )
-        # Those of the planned tasks, by the key of a verdict.
-        self._runtimes: dict[str, Runtime] = {}
+        # Those of the planned tasks, by the key of a verdict and by their folders.
+        self._runtimes: dict[tuple[str, tuple[str, ...]], Runtime] = {}
         self._texts = TextRequests(
             store=lambda: self.store, run_log=lambda: self.run_log, sampler=lambda: self.sampler
         )
@@ -228,12 +228,14 @@ class PromptseRun:
         tasks = tuple(tasks)
         for task in tasks:
             try:
-                runtime = runtime_of(task.language or "python", task.reached_by(door))
+                runtime = runtime_of(
+                    task.language or "python", task.reached_by(door), task.check_file
+                )
                 if runtime.guest != "python":
                     task.require_entry_point()
             except TaskError as error:
                 raise TaskError(f"{suite_id}, task {task.id!r}: {error}") from None
-            self._runtimes[runtime.key] = runtime
+            self._runtimes[runtime.key, runtime.folders] = runtime
         self._variant_maker.check(settings)
         variants = {task.id: self._variant_maker.variants_of(task, settings) for task in tasks}
         templates: Sequence[Template | None] = self.templates(settings) or (None,)

@@ -17,6 +17,7 @@ from pytest_promptse.config._options import CALLED_LANGUAGES, LANGUAGES
 from pytest_promptse.errors import SandboxError, TaskError
 from pytest_promptse.models._extract import Extraction, extract
 from pytest_promptse.runtimes import _launcher
+from pytest_promptse.runtimes._check_files import CheckFile, NodePackages, node_packages
 from pytest_promptse.runtimes._fences import extract_fenced
 from pytest_promptse.runtimes._toolchains import InstalledToolchain, installed, with_tests
 from pytest_promptse.sandbox._causes import Failure, ProgramStopped
@@ -100,15 +101,21 @@ class Runtime(Protocol):
         """Return the limits that the sandbox enforces where the user asked for `limits`."""
 
 
-def runtime_of(language: str, door: Door) -> Runtime:
+def runtime_of(language: str, door: Door, check_file: CheckFile | None = None) -> Runtime:
     """Return the runtime of a language.
+
+    `check_file` has the tests, if they are those of a team's own framework.
 
     Raises
     ------
     TaskError
-        If the language is unknown, if its toolchain is missing, or if a check cannot call its
-        programs.
+        If the language is unknown, if its toolchain or a framework is missing, or if a check cannot
+        call its programs.
     """
+    if check_file is not None:
+        toolchain = installed("javascript" if check_file.runner.package else check_file.language)
+        toolchain = replace(toolchain, toolchain=check_file.runner.toolchain)
+        return _Framework(toolchain, check_file, node_packages(check_file))
     if language not in LANGUAGES:
         raise TaskError(
             f"language {language!r} is not known: one of {', '.join(LANGUAGES)}"
@@ -217,7 +224,6 @@ class _Run:
             "files": {},
             "command": [self.installed.path, *toolchain.version],
             "environment": {name: _filled(value, places) for name, value in toolchain.environment},
-            "collect": "",
         }
         result = _run_once(plan, sandbox)
         if isinstance(result, Failure) or result.returncode != 0:
@@ -232,18 +238,27 @@ class _Run:
         self, program: str, sandbox: SandboxPool, limits: Limits, *, entry_point: str = ""
     ) -> str | Failure:
         del entry_point
-        toolchain = self.installed.toolchain
-        file, main = toolchain.file, ""
+        file, main = self.installed.toolchain.file, ""
         if self.installed.language == "java":
             file, main = _java_names(program)
-        files = {file: _base64(program)}
-        output = f"{{folder}}/{toolchain.output}"
+        names = {"{source}": f"{{folder}}/{file}", "{main}": main}
+        return self._prepared({file: program}, names, sandbox, limits)
+
+    def _prepared(
+        self,
+        texts: Mapping[str, str],
+        names: Mapping[str, str],
+        sandbox: SandboxPool,
+        limits: Limits,
+        **plan_of_run: object,
+    ) -> str | Failure:
+        toolchain = self.installed.toolchain
+        files = {name: _base64(text) for name, text in texts.items()}
         places = {
+            **names,
             "{tool}": self.installed.path,
             "{prefix}": self.installed.prefix,
-            "{source}": f"{{folder}}/{file}",
-            "{output}": output,
-            "{main}": main,
+            "{output}": f"{{folder}}/{toolchain.output}",
             "{heap}": str(int(limits.memory / MIB * _HEAP_SHARE)),
         }
         environment = {name: _filled(value, places) for name, value in toolchain.environment}
@@ -263,7 +278,7 @@ class _Run:
                 "files": files,
                 "command": [_filled(word, places) for word in toolchain.run],
                 "environment": environment,
-                "collect": "",
+                **plan_of_run,
             }
         )
 
@@ -292,12 +307,95 @@ class _Tested(_Run):
 
 
 @dataclass(frozen=True)
+class _Framework(_Tested):
+    """A program with a check file, which a test framework runs in its process."""
+
+    check_file: CheckFile
+    packages: NodePackages
+
+    @property
+    def key(self) -> str:
+        runner = self.check_file.runner
+        script = hashlib.sha256(_script_text(runner.script).encode()).hexdigest()
+        return f"{runner.name} {self.packages.version}: {self.installed.version}, {script}"
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        return (*self.installed.folders, *self.packages.folders)
+
+    def limits(self, limits: Limits) -> Limits:
+        runner = self.check_file.runner
+        return replace(
+            super().limits(limits),
+            wall=limits.wall + runner.seconds,
+            cpu=limits.cpu + runner.seconds,
+            memory=limits.memory + runner.mebibytes * MIB,
+            output=_BUILD_LIMITS.output,
+            open_files=_BUILD_LIMITS.open_files,
+        )
+
+    def check(self, sandbox: SandboxPool) -> None:
+        super().check(sandbox)
+        runner, path = self.check_file.runner, self.packages.path
+        if not runner.package:
+            return
+        plan = {
+            "files": {},
+            "command": [self.installed.path, "-p", f"require('{path}/{runner.package}/package')"],
+            "environment": {},
+        }
+        result = _run_once(plan, sandbox)
+        if isinstance(result, Failure) or result.returncode != 0:
+            raise SandboxError(
+                f"check {self.check_file.path.name!r}: the sandbox does not show {path}; move the "
+                "project out of /tmp, to a folder that the user of the programs can read"
+            )
+
+    def extract(
+        self,
+        text: str,
+        *,
+        prompt: str,
+        entry_point: str,
+        form: Literal["chat", "completion"],
+        finish_reason: FinishReason,
+    ) -> Extraction:
+        is_called = self.check_file.language in CALLED_LANGUAGES
+        return extract_fenced(
+            text,
+            language=self.check_file.language,
+            form=form,
+            finish_reason=finish_reason,
+            entry_point=entry_point if is_called else "",
+            prompt=prompt,
+            name="" if is_called else entry_point,
+        )
+
+    def prepare(
+        self, program: str, sandbox: SandboxPool, limits: Limits, *, entry_point: str = ""
+    ) -> str | Failure:
+        del entry_point
+        runner = self.check_file.runner
+        texts = self.check_file.sources(program)
+        if runner.script:
+            texts["run.mjs"] = _script_text(runner.script)
+        return self._prepared(
+            texts,
+            {"{test}": self.check_file.test},
+            sandbox,
+            limits,
+            report=runner.descriptor,
+            links={"node_modules": self.packages.path} if self.packages.path else {},
+        )
+
+
+@dataclass(frozen=True)
 class _CalledJavaScript(_Run):
     """JavaScript or TypeScript, whose functions and classes a check calls."""
 
     @property
     def key(self) -> str:
-        guest = hashlib.sha256(_guest_text().encode()).hexdigest()
+        guest = hashlib.sha256(_script_text("javascript.cjs").encode()).hexdigest()
         return f"call {self.installed.language}: {self.installed.version}, {guest}"
 
     @property
@@ -327,7 +425,7 @@ class _CalledJavaScript(_Run):
     ) -> str | Failure:
         del sandbox
         language = self.installed.language
-        files = {"guest.cjs": _guest_text(), "program.source": program}
+        files = {"guest.cjs": _script_text("javascript.cjs"), "program.source": program}
         plan = {
             "files": {name: _base64(text) for name, text in files.items()},
             "command": [
@@ -346,8 +444,23 @@ class _CalledJavaScript(_Run):
 
 
 @cache
-def _guest_text() -> str:
-    return (resources.files(__package__) / "javascript.cjs").read_text(encoding="utf-8")
+def _script_text(name: str) -> str:
+    return (resources.files(__package__) / name).read_text(encoding="utf-8") if name else ""
+
+
+def passed_tests(
+    check_file: CheckFile, program: str, sandbox: SandboxPool, limits: Limits
+) -> tuple[str, ...] | Failure:
+    """Return the names of the tests of a check file that a program passes, or why it did not run.
+
+    `limits` are those of the run.
+    """
+    runtime = runtime_of(check_file.language, "tests", check_file)
+    prepared = runtime.prepare(program, sandbox, limits)
+    if isinstance(prepared, Failure):
+        return prepared
+    result = _run_text(prepared, sandbox, runtime.limits(limits))
+    return result if isinstance(result, Failure) else check_file.passed(result.stdout)
 
 
 def call_text(args: Sequence[str], files: Mapping[str, str], env: Mapping[str, str]) -> str:
@@ -371,21 +484,26 @@ def _build(plan: Mapping[str, object], sandbox: SandboxPool) -> dict[str, str] |
 
 
 def _run_once(plan: Mapping[str, object], sandbox: SandboxPool) -> ScriptResult | Failure:
-    """Run a compiler. A time-out while other programs ran is confirmed alone, as a program's is."""
-    text = _launcher_text(plan)
+    """Run a compiler."""
+    result = _run_text(_launcher_text(plan), sandbox, _BUILD_LIMITS)
+    if isinstance(result, Failure):
+        return Failure(
+            cause="build", detail=f"the compiler was stopped: {result.cause}: {result.detail}"
+        )
+    return result
+
+
+def _run_text(text: str, sandbox: SandboxPool, limits: Limits) -> ScriptResult | Failure:
+    """Run a launcher. A time-out while other programs ran is confirmed alone, as a program's is."""
     for alone in (False, True):
-        with sandbox.load(
-            text, entry_point="launch", limits=_BUILD_LIMITS, alone=alone
-        ) as compiler:
+        with sandbox.load(text, entry_point="launch", limits=limits, alone=alone) as candidate:
             try:
-                return compiler.run(args=[call_text((), {}, {})])
+                return candidate.run(args=[call_text((), {}, {})])
             except ProgramStopped as stopped:
-                detail = f"the compiler was stopped: {stopped}"
-        if not needs_confirmation(
-            compiler.failure, cpu_seconds=compiler.cpu_seconds, limits=_BUILD_LIMITS
-        ):
+                failure = candidate.failure or Failure(cause="exception", detail=str(stopped))
+        if not needs_confirmation(failure, cpu_seconds=candidate.cpu_seconds, limits=limits):
             break
-    return Failure(cause="build", detail=detail)
+    return failure
 
 
 def _launcher_text(plan: Mapping[str, object]) -> str:

@@ -17,15 +17,20 @@
         prompt: Write `corners(n)`, the set of the corners of a square of side n at the origin.
         check: |
           assert candidate(1) == {(0, 0), (0, 1), (1, 0), (1, 1)}
+      - id: slug
+        prompt: Write a TypeScript function `slugify(title: string): string`.
+        check: slug.test.ts
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.errors import TaskError
+from pytest_promptse.runtimes._check_files import CheckFile, read_check_file
 from pytest_promptse.runtimes._detect import language_of_prompt
 from pytest_promptse.tasks import _plainyaml
 from pytest_promptse.tasks._example import UNSET, Example
@@ -40,6 +45,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 _FILE_KEYS = ("promptse", "settings", "tasks")
 _TASK_KEYS = ("id", "prompt", "entry_point", "language", "reference", "examples", "check")
+# Python of this form does nothing.
+_FILE_NAME = re.compile(r"[\w./-]+\.\w+")
 _EXAMPLE_KEYS = ("call", "expect", "expect_code", "raises", "approx")
 
 
@@ -148,14 +155,15 @@ def _task(place: YamlNode, language: str) -> Task:
         if key in fields
     }
     language = texts.get("language", "") or language or language_of_prompt(texts["prompt"])
-    if "reference" in texts and language in ("", "python"):
+    check_file = _check_file(fields["check"], language) if "check" in fields else None
+    if "reference" in texts and language in ("", "python") and check_file is None:
         _parse_python(fields["reference"], texts["reference"])
     examples = (
         tuple(_example(item) for item in fields["examples"].items("examples"))
         if "examples" in fields
         else ()
     )
-    tests = _check_function(fields["check"]) if "check" in fields else None
+    tests = _check_function(fields["check"]) if "check" in fields and not check_file else None
     try:
         return Task(
             id=texts["id"],
@@ -165,6 +173,7 @@ def _task(place: YamlNode, language: str) -> Task:
             examples=examples,
             tests=tests,
             language=language,
+            check_file=check_file,
         )
     except TaskError as error:
         raise place.error(str(error)) from None
@@ -213,6 +222,17 @@ def _literal(place: YamlNode) -> Any:
             f"expect_code {source.strip()!r} is not a Python literal; for a computed value use "
             "a check"
         ) from None
+
+
+def _check_file(place: YamlNode, language: str) -> CheckFile | None:
+    """Return the check file that a task names, or None if its check is Python."""
+    name = place.text("the task's 'check'").strip()
+    if not _FILE_NAME.fullmatch(name):
+        return None
+    try:
+        return read_check_file(place.path.parent / name, language=language)
+    except TaskError as error:
+        raise place.error(str(error)) from None
 
 
 def _check_function(place: YamlNode) -> str:

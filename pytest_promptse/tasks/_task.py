@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from types import CodeType
 
+    from pytest_promptse.runtimes._check_files import CheckFile
     from pytest_promptse.runtimes._runtime import Door
     from pytest_promptse.tasks._example import Example
     from pytest_promptse.tasks._program_tests import ProgramTests
@@ -72,6 +73,11 @@ class Task:
     program_tests
         Tests in the language of the program, which run in its process. The check then only reads
         its exit status.
+    check_file
+        A file of tests that a framework such as vitest runs in the program's process. The check
+        then reads the framework's report. The file decides the language, its file of the same name
+        without ``.test`` is the default of `reference`, and the first name that it imports is that
+        of `entry_point`.
 
     Raises
     ------
@@ -90,6 +96,7 @@ class Task:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     language: str = ""
     program_tests: ProgramTests | None = None
+    check_file: CheckFile | None = None
 
     def __post_init__(self) -> None:
         parts = ("[", "]", "::")
@@ -104,8 +111,7 @@ class Task:
             )
         if self.examples and self.tests is not None:
             raise TaskError(f"task {self.id!r}: give either tests or examples, not both")
-        if not self.language:
-            object.__setattr__(self, "language", language_of_prompt(self.prompt))
+        self._find_language()
         if self.examples and self.language not in ("", *CALLED_LANGUAGES):
             raise TaskError(
                 f"task {self.id!r}: examples call a function, which a check cannot do in "
@@ -122,9 +128,19 @@ class Task:
                     f"not the entry point {self.entry_point}"
                 )
 
+    def _find_language(self) -> None:
+        if self.check_file is not None:
+            object.__setattr__(self, "language", self.check_file.language)
+            if self.reference is None:
+                object.__setattr__(self, "reference", self.check_file.solution)
+        elif not self.language:
+            object.__setattr__(self, "language", language_of_prompt(self.prompt))
+
     def _find_entry_point(self) -> str:
         if self.examples:
             return self.examples[0].name
+        if self.check_file is not None and self.check_file.entry_point:
+            return self.check_file.entry_point
         if self.language in CALLED_LANGUAGES[1:]:
             match = _NAMED_IN_SCRIPT.search(self.prompt) or _DECLARED.search(self.prompt)
             return match[1] or match[2] if match else PROGRAM_ENTRY
@@ -143,7 +159,13 @@ class Task:
     @cached_property
     def door(self) -> Door:
         """How the task's own check reaches a program: by the name of its parameter."""
-        return "program" if self.tests and _RUNS.search(self.tests) else "candidate"
+        runs = self.check_file is not None or (self.tests and _RUNS.search(self.tests))
+        return "program" if runs else "candidate"
+
+    @property
+    def shares_process(self) -> bool:
+        """True if the task's tests run in the process of the program."""
+        return self.program_tests is not None or self.check_file is not None
 
     def reached_by(self, door: Door | None) -> Door:
         """Return how a check with the fixture `door` reaches a program.
@@ -155,7 +177,7 @@ class Task:
         TaskError
             If the task's tests run in the process of the program, which `candidate` cannot.
         """
-        if self.program_tests is None:
+        if not self.shares_process:
             return door or self.door
         if door == "candidate":
             raise TaskError(
@@ -184,6 +206,8 @@ class Task:
         ]
         if self.program_tests is not None:
             parts.append(astuple(self.program_tests))
+        if self.check_file is not None:
+            parts.append(self.check_file.digest_parts)
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     @cached_property
@@ -227,6 +251,9 @@ class Task:
         Exception
             Any other exception that calling `candidate` raises.
         """
+        if self.check_file is not None:
+            self.check_file.check(candidate)
+            return
         if self.examples:
             for example in self.examples:
                 example.check(candidate)

@@ -40,6 +40,9 @@ def installed_runtime(language: str) -> Runtime:
         pytest.skip(str(error))
 
 
+_LIMITS = Limits(wall=10.0, cpu=10.0)
+
+
 class NotBuiltError(Exception):
     """The program does not build."""
 
@@ -48,10 +51,15 @@ class RunProgram:
     """The ``program`` of a check without pytest: built once, and run within `wall` seconds."""
 
     def __init__(
-        self, sandbox: SandboxPool, runtime: Runtime, text: str, *, wall: float = 10.0
+        self,
+        sandbox: SandboxPool,
+        runtime: Runtime,
+        text: str,
+        *,
+        limits: Limits = _LIMITS,
     ) -> None:
         self._sandbox = sandbox
-        self._limits = runtime.limits(Limits(wall=wall, cpu=wall))
+        self._limits = runtime.limits(limits)
         self._prepared = runtime.prepare(text, sandbox, self._limits)
 
     def outcome(
@@ -93,5 +101,6 @@ def run_program(
     env: Mapping[str, str] = {},
 ) -> ScriptResult | Failure | None:
     """Prepare a program and run it once within `wall` seconds."""
-    prepared = RunProgram(sandbox, installed_runtime(language), program, wall=wall)
+    limits = Limits(wall=wall, cpu=wall)
+    prepared = RunProgram(sandbox, installed_runtime(language), program, limits=limits)
     return prepared.outcome(stdin, args, files, env)

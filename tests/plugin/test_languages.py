@@ -256,7 +256,7 @@ def test_a_copy_of_multipl_e_is_labelled_in_every_report(pytester, run):
     ]
     result = run("--promptse-model", "reference", *reports)
     result.assert_outcomes(passed=8)
-    result.stdout.fnmatch_lines(["*shared process: the verdicts are exit statuses*"])
+    result.stdout.fnmatch_lines(["*shared process: each program runs in one process*"])
     for kind in ("json", "html", "md", "latex"):
         assert "shared process" in pytester.path.joinpath(f"report.{kind}").read_text("utf-8")
 

@@ -1,0 +1,4 @@
+package slug
+
+// Options of Slugify.
+type Options struct{ Separator string }
