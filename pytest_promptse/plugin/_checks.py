@@ -362,8 +362,13 @@ def _error_result(
         return CheckResult("exception", f"{type(error).__name__}: {safe_text(error)}")
     line = _line(error, path)
     refused = _permission_error(error)
-    if refused is not None and not candidate.has_raised(refused) and landlock.version():
-        # Every program would fail, right or wrong.
+    if (
+        refused is not None
+        and not candidate.has_raised(refused)
+        and landlock.version()
+        and not (used and candidate.has_named(str(refused.filename)))
+    ):
+        # Every program would fail, right or wrong, since it has not chosen the path.
         raise TaskError(
             f"{line}the check is refused a file or a connection ({refused}); it can write only "
             "below tmp_path and to tempfile's files, and use no TCP; do the rest in a fixture"
@@ -396,10 +401,11 @@ def _is_of_check(error: BaseException, path: str) -> bool:
         trace = trace.tb_next
     if trace is None or trace.tb_frame.f_code.co_filename != path:
         return False
+    # Not by ``raise``, which may repeat an error of the program.
     operation = dis.opname[trace.tb_frame.f_code.co_code[trace.tb_lasti]]
-    return (isinstance(error, NameError) and not isinstance(error, UnboundLocalError)) or (
-        isinstance(error, ImportError) and operation.startswith("IMPORT")
-    )
+    if isinstance(error, NameError):
+        return operation.startswith("LOAD") and not isinstance(error, UnboundLocalError)
+    return isinstance(error, ImportError) and operation.startswith("IMPORT")
 
 
 def _line(error: BaseException, path: str) -> str:

@@ -53,25 +53,45 @@ def may_suppress(error: BaseException, entry: BlockEntry | None, *, is_of_progra
         Whether a call of the program raised `error`. It must then be the last call of the block.
         An exception of the check must be raised whatever the program does: by a ``raise`` that no
         condition precedes, or by an expression of literals such as ``1 / 0``.
+
+    The exception must leave no other block or handler inside of the block on its way, since what
+    follows that one would be skipped.
     """
     trace = error.__traceback__
     if trace is None or entry is None or id(trace.tb_frame) != entry.frame:
         return False
     frame, last = trace.tb_frame, trace.tb_lasti
-    code = [step for step in dis.get_instructions(frame.f_code) if step.opname != "CACHE"]
+    bytecode = dis.Bytecode(frame.f_code)
+    code = [step for step in bytecode if step.opname != "CACHE"]
+    block = [step for step in code if entry.offset < step.offset <= last]
+    # Where the steps go on after an exception. Another place than that of the block is a handler
+    # inside of it, so a step after it may depend on what the program raised.
+    handlers = [_handler(bytecode, step.offset) for step in block if not _is_await(step)]
+    if not handlers or handlers[-1] != handlers[0]:
+        return False
+    rest = [s for s in code if s.offset > last and s.opname not in ("POP_TOP", "NOP")]
+    # The block ends by calling __exit__ with None three times.
+    is_end = all(step.opname == "LOAD_CONST" and step.argval is None for step in rest[:3])
     if is_of_program:
         inner = trace.tb_next and trace.tb_next.tb_frame.f_globals.get("__name__")
-        rest = [s for s in code if s.offset > last and s.opname not in ("POP_TOP", "NOP")]
-        # The block ends by calling __exit__ with None three times.
-        return str(inner).startswith("pytest_promptse.") and all(
-            step.opname == "LOAD_CONST" and step.argval is None for step in rest[:3]
-        )
-    block = [step for step in code if entry.offset < step.offset <= last]
-    if trace.tb_next is not None or not block or any(map(_is_branch, block)):
+        return is_end and str(inner).startswith("pytest_promptse.")
+    if trace.tb_next is not None or any(map(_is_branch, block)) or len(set(handlers)) > 1:
         return False
     return block[-1].opname == "RAISE_VARARGS" or all(
-        step.opname.startswith(_LITERALS) or _is_builtin(step, frame) for step in block
+        step.opname.startswith(_LITERALS) or _is_builtin(step, frame, any_function=is_end)
+        for step in block
     )
+
+
+def _handler(bytecode: dis.Bytecode, offset: int) -> int | None:
+    """Return the offset at which the code goes on after an exception at `offset`, if it does."""
+    entries = bytecode.exception_entries  # type: ignore[attr-defined]
+    return next((entry.target for entry in entries if entry.start <= offset < entry.end), None)
+
+
+def _is_await(step: dis.Instruction) -> bool:
+    """Return whether a step may belong to an ``await``, which has a handler of its own."""
+    return step.opname in _AWAITS or step.opname in ("YIELD_VALUE", "RESUME", "LOAD_CONST")
 
 
 def _is_branch(step: dis.Instruction) -> bool:
@@ -79,10 +99,12 @@ def _is_branch(step: dis.Instruction) -> bool:
     return (is_jump and step.opname not in _AWAITS) or step.opname in _HANDLERS
 
 
-def _is_builtin(step: dis.Instruction, frame: types.FrameType) -> bool:
-    name = step.argval
-    return (
-        step.opname in ("LOAD_GLOBAL", "LOAD_NAME")
-        and hasattr(builtins, name)
-        and name not in frame.f_globals
-    )
+def _is_builtin(step: dis.Instruction, frame: types.FrameType, *, any_function: bool) -> bool:
+    """Return whether a step loads a builtin class, or, with `any_function`, any builtin.
+
+    The result of a function such as ``open`` may depend on what the program has done.
+    """
+    if step.opname not in ("LOAD_GLOBAL", "LOAD_NAME") or step.argval in frame.f_globals:
+        return False
+    value = getattr(builtins, step.argval, None)
+    return isinstance(value, type) or (any_function and value is not None)

@@ -34,7 +34,8 @@ for name, source in sources:
     sys.modules[module.__name__] = module
     setattr(package, name, module)
     exec(compile(source, "<sandbox " + name + ">", "exec"), module.__dict__)
-package.zygote.serve(control)
+package.zygote.serve(control).serve()
+os._exit(0)
 """
 
 

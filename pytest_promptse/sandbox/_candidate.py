@@ -7,8 +7,10 @@ program or the check has failed, and of what.
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
 import threading
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -30,9 +32,14 @@ from pytest_promptse.sandbox._handle import (
     HandleType,
     Module,
     is_of_program,
+    mark_step,
     reference_of,
 )
-from pytest_promptse.sandbox._languages import require_common_kind, require_common_types
+from pytest_promptse.sandbox._languages import (
+    require_common_kind,
+    require_common_operations,
+    require_common_types,
+)
 from pytest_promptse.sandbox._program_objects import ProgramObjects, require_number
 from pytest_promptse.sandbox._raised import build_exception, interrupt, without_stop
 from pytest_promptse.sandbox._values import refresh
@@ -65,7 +72,11 @@ _UNCHANGING = (int, float, complex, str, bytes, range, type(None))
 _SMALL = wire.MAX_DEPTH
 """Bytes of all answers. Fewer make no argument too deep or too large."""
 
+_MOST_RECENT = 1_000
+"""Number of the last messages, and bytes of each, in which `Candidate.has_named` looks."""
+
 _STOPS = (StopIteration, StopAsyncIteration)
+_ENDINGS = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,6 +143,9 @@ class Candidate(EntryPoint):
         self._lock = threading.RLock()
         self._answers = 0
         self._received = 0
+        self._recent: deque[bytes] = deque(maxlen=_MOST_RECENT)
+        # Number of `_Shared` and `_Argument` in the message that is being read.
+        self._marks = 0
         self._broken_check = ""
         self._surroundings: CheckSurroundings | None = None
         self._is_closed = False
@@ -301,13 +315,13 @@ class Candidate(EntryPoint):
 
     # -- requests -------------------------------------------------------------------------------
 
-    def ask(self, verb: str, *operands: Any) -> Any:
+    def ask(self, verb: str, *operands: Any, stops: bool = False) -> Any:
         """Send a request to the program and return its result.
 
         `verb` names the request, such as ``get``, and `operands` are its values. Objects are
-        handles, and other values are copied. Exceptions of the program are raised here.
+        handles, and other values are copied. Exceptions of the program are raised here, with
+        `stops` the end of an iterator as it is.
         """
-        stops = verb in ("next", "step")
         with self._lock:
             execution = self._need_execution()
             self._send(execution, (verb, *operands))
@@ -334,7 +348,9 @@ class Candidate(EntryPoint):
             result = self._await_result(execution, args, kwargs, stops=stops)
         if name and not isinstance(target, HandleType):
             refresh(target)
-        return result
+        if name in ("asend", "athrow") and hasattr(type(target), "__anext__"):
+            mark_step(result)
+        return result.value if type(result) is _Shared else result
 
     def _require_positional(self, kwargs: dict[str, Any]) -> None:
         if kwargs and self._language != "python":
@@ -346,6 +362,12 @@ class Candidate(EntryPoint):
     def has_raised(self, error: BaseException) -> bool:
         """Return whether `error` is an exception of the program."""
         return self._raised.get(id(error), (None,))[0] is error
+
+    def has_named(self, path: str) -> bool:
+        """Return whether the program has sent the last part of `path` lately."""
+        name = json.dumps(path.rpartition("/")[2] or path, ensure_ascii=False)[1:-1]
+        sought = name.encode("utf-8", "surrogatepass")
+        return any(sought in message for message in self._recent)
 
     def can_send(self, value: Any) -> bool:
         """Return whether `value` of the check can be sent to the program."""
@@ -503,6 +525,8 @@ class Candidate(EntryPoint):
             return error
         if operation == wire.ARRAY:
             return objects.build_array(parts)
+        if operation in (wire.SHARED, wire.ARGUMENT):
+            self._marks += 1
         if operation == wire.SHARED:
             number, value = parts
             require_number(number)
@@ -563,10 +587,18 @@ class Candidate(EntryPoint):
     def _receive(self, execution: Execution) -> Any:
         data = execution.receive()
         self._received += len(data)
+        self._recent.append(data[:_MOST_RECENT])
+        self._marks = 0
+        if self._language != "python":
+            require_common_operations(data, self._language)
         try:
-            return decode(data, self._build)
+            message = decode(data, self._build)
         except MemoryError:
             self.fail("resource", "the program's answers are too large for the check's process")
+        parts = message[1:2] if type(message) is tuple else ()
+        if self._marks != sum(type(part) in (_Shared, _Argument) for part in parts):
+            raise wire.WireError("a part of an answer is what only a whole answer can be")
+        return message
 
     def _apply(self, args: tuple[Any, ...], kwargs: dict[str, Any], changed: Any) -> None:
         if changed is not None:
@@ -646,8 +678,11 @@ class Candidate(EntryPoint):
         except (
             BaseException
         ) as error:  # an exception of the check's object, which is sent to the program
-            if isinstance(error, ProgramStopped | BrokenCheck | KeyboardInterrupt):
+            if isinstance(error, ProgramStopped | BrokenCheck):
                 raise
+            if isinstance(error, _ENDINGS):
+                # At the program's request, such as ``throw``: not the user's wish to stop pytest.
+                self._raised[id(error)] = (error, None, "")
             if isinstance(error, AssertionError) or not isinstance(
                 error, Exception | ProgramInterrupt
             ):

@@ -65,7 +65,7 @@ _FIXTURES = {
 # no effect outside of the object.
 _HARMLESS = words(
     "builtins abc typing collections collections.abc _collections_abc enum dataclasses contextlib"
-    " numbers string.Template functools types json.encoder json.decoder html.parser _markupbase"
+    " numbers string.Template types json.encoder json.decoder html.parser _markupbase"
     " logging.Handler logging.Filterer logging.Filter logging.Formatter logging.LoggerAdapter"
     " _io.StringIO _io.BytesIO"
 )
@@ -263,7 +263,7 @@ class CheckObjects:
         if type(args) is not tuple or type(kwargs) is not dict or type(operation) is not str:
             raise WireError("a request of the program is malformed")
         _require_own_code(value, operation)
-        if operation == "call" and callable(value):
+        if operation == "call" and (isinstance(value, type) or _is_function(value)):
             return value(*args, **kwargs)
         if operation in ("get", "set"):
             return self._attribute(value, operation, args)
@@ -357,8 +357,8 @@ def _is_harmless(kind: type) -> bool:
 def _require_own_code(value: Any, operation: str) -> None:
     """Refuse to use an object if that runs code of a library with arguments of the program.
 
-    This is the constructor that a class of the test inherits, and the function that a mock wraps or
-    has as its side effect.
+    This is the constructor or ``__call__`` that a class of the test inherits, and the function that
+    a mock wraps or has as its side effect.
 
     Raises
     ------
@@ -374,6 +374,11 @@ def _require_own_code(value: Any, operation: str) -> None:
                     f"{kind.__qualname__}; pass a function of the test that makes it"
                 )
         return
+    if operation == "__call__" and not may_use(value, operation):
+        raise CannotCrossError(
+            f"the program calls a {type(value).__name__}, which runs a function of a library; pass "
+            "a function of the test that calls it"
+        )
     mock: Any = getattr(value, "mock", None) if isinstance(value, types.FunctionType) else value
     if is_mock(type(mock)):
         for effect in (mock._mock_wraps, mock.side_effect):  # noqa: SLF001 - no public name
@@ -446,8 +451,9 @@ def _is_function(value: Any) -> bool:
     CannotCrossError
         If it is a function or method of the standard library or of a package.
     """
-    if isinstance(getattr(value, "__wrapped__", None), types.FunctionType) and callable(value):
-        return True  # decorated, such as by functools.lru_cache
+    wrapped = getattr(value, "__wrapped__", None)
+    if isinstance(wrapped, _FUNCTIONS) and callable(value) and is_library(_module_of(value)):
+        return _is_function(wrapped)  # decorated, such as by functools.lru_cache
     if not isinstance(value, _FUNCTIONS):
         return False
     owner = getattr(value, "__self__", None)
@@ -456,7 +462,7 @@ def _is_function(value: Any) -> bool:
         or owner is None
         or isinstance(owner, types.ModuleType)
     ):
-        is_of_test = not is_library(value.__module__ or "")
+        is_of_test = not is_library(_module_of(value))
     elif isinstance(owner, type):
         is_of_test = not is_library(owner.__module__)
     else:
@@ -464,6 +470,13 @@ def _is_function(value: Any) -> bool:
     if not is_of_test:
         _refuse(value, f"the function {value.__name__}")
     return True
+
+
+def _module_of(function: Any) -> str:
+    """Return the module whose code runs in a call. ``functools.wraps`` copies ``__module__``."""
+    names = getattr(function, "__globals__", {})
+    module = names.get("__name__") or getattr(function, "__module__", "")
+    return module if isinstance(module, str) else ""
 
 
 def _refuse(value: Any, what: str) -> NoReturn:

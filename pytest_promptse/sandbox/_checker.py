@@ -33,7 +33,7 @@ from pytest_promptse.sandbox._limits import check_seconds
 from pytest_promptse.sandbox.guest import guest, landlock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable
+    from collections.abc import Callable, Container, Iterable, Iterator
 
     from pytest_promptse.sandbox._limits import Limits
     from pytest_promptse.sandbox._pool import SandboxPool
@@ -106,6 +106,8 @@ class Checker:
         if not hasattr(os, "fork"):
             raise SandboxError("a check runs in a forked process, and this system cannot fork")
         sockets = pool.prepare_fork()
+        # The forked process shares the positions of open files.
+        self._positions = dict(_positions())
         self._is_idle = True
         self._pool = pool
         self._programs = 0
@@ -228,6 +230,7 @@ class Checker:
             for kill in (os.killpg, os.kill):
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     kill(self._pid, signal.SIGKILL)
+        self._restore_positions()
         # Waiting here would let each program wait for the kernel to free the memory.
         self._pool.end_fork(self._bury, programs=self._programs, is_idle=self._is_idle)
 
@@ -238,6 +241,11 @@ class Checker:
         shutil.rmtree(self._folder, ignore_errors=True)
         os.close(self._lock)
         return True
+
+    def _restore_positions(self) -> None:
+        for number, position in self._positions.items():
+            with contextlib.suppress(OSError):  # closed meanwhile
+                os.lseek(number, position, os.SEEK_SET)
 
 
 def remove_abandoned_folders() -> None:
@@ -310,6 +318,15 @@ def _escaping(write: Callable[[str], int], flush: Callable[[], None]) -> Callabl
 def open_descriptors() -> set[int]:
     """Return the numbers of all open descriptors of this process."""
     return {int(name) for name in os.listdir("/dev/fd")}  # noqa: PTH208 - a hot path
+
+
+def _positions() -> Iterator[tuple[int, int]]:
+    """Yield descriptor and position of each file that is open for reading alone."""
+    for number in open_descriptors():
+        with contextlib.suppress(OSError):
+            is_file = stat.S_ISREG(os.fstat(number).st_mode)
+            if is_file and fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+                yield number, os.lseek(number, 0, os.SEEK_CUR)
 
 
 def _serve(channel: socket.socket, work: Callable[[bytes], bytes]) -> None:

@@ -160,7 +160,7 @@ class Execution:
         self._resume_at = 0.0
         files = [theirs.fileno(), input_end, self.output.write_end, self.errors.write_end]
         try:
-            self._number = worker.begin(limits, files, folder, network=network)
+            self._name = worker.begin(limits, files, folder, network=network)
         except SandboxError:
             self._ended = True
             self.close()
@@ -482,7 +482,7 @@ class Execution:
                 raise SandboxError("the execution is over")
             self._ended = True
             try:
-                ending = self._worker.end(self._number)
+                ending = self._worker.end(self._name)
             except SandboxError as error:
                 self.broken = error
                 raise

@@ -41,10 +41,11 @@ class ProgramOperations(Protocol):
 
     requests: int
 
-    def ask(self, verb: str, *operands: Any) -> Any:
+    def ask(self, verb: str, *operands: Any, stops: bool = False) -> Any:
         """Send a request to the program and return its result.
 
-        `verb` names the request, such as ``get``, and `operands` are its values.
+        `verb` names the request, such as ``get``, and `operands` are its values. With `stops`, the
+        end of an iterator is raised as it is.
         """
 
     def call(
@@ -74,10 +75,14 @@ class Link:
     ``mixed`` says how far its value depends on values of the check. It is 0 for an object of the
     program, 1 for the result of an operator between such an object and a value of the check, and 2
     if the operator measures a difference. ``items`` of an iterator were fetched before they are
-    needed; the last one comes first. ``end`` is raised after them.
+    needed; the last one comes first. ``end`` is raised after them. ``is_step`` is True for what an
+    asynchronous iterator returns for its next item, whose ``await`` may raise its end.
     """
 
-    __slots__ = ("batch", "end", "entry", "fetched", "given", "items", "mixed", "number", "run")
+    __slots__ = (
+        *("batch", "end", "entry", "fetched", "given", "is_step", "items", "mixed", "number"),
+        "run",
+    )
 
     def __init__(self, number: int, requests: int) -> None:
         self.number = number
@@ -85,6 +90,7 @@ class Link:
         self.fetched = requests
         self.entry: BlockEntry | None = None
         self.run: Any = None
+        self.is_step = False
         self.items: list[Any] = []
         self.batch = 1
         self.given = 0
@@ -216,6 +222,13 @@ def mark(target: Any, result: Any, level: int, name: str) -> None:
         refuse(target, f"the result of {name}")
     link = link_of(result)
     link.mixed = max(link.mixed, level)
+
+
+def mark_step(result: Any) -> Any:
+    """Return `result`, the step of an asynchronous iterator, after marking it as one."""
+    if isinstance(type(result), HandleType):
+        link_of(result).is_step = True
+    return result
 
 
 def asked(name: str) -> Callable[..., Any]:

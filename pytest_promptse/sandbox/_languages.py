@@ -1,4 +1,4 @@
-"""What the check can send to programs in other languages than Python."""
+"""What the check and programs in other languages than Python can send each other."""
 
 from __future__ import annotations
 
@@ -17,6 +17,14 @@ _TYPES_OF_PYTHON = {
     wire.TIME: "time",
     wire.TIMEDELTA: "timedelta",
 }
+# What their guests send. A check can send all of it back.
+_OPERATIONS = frozenset(
+    (
+        *(wire.ATOMS, wire.LIST, wire.TUPLE, wire.SET, wire.DICT, wire.INT, wire.BYTES),
+        *(wire.DATETIME, wire.REFERENCE, wire.PROXY, wire.NAMED, wire.CLASS, wire.EXCEPTION),
+        wire.ARGUMENT,
+    )
+)
 
 
 def require_common_kind(value: Any, language: str) -> None:
@@ -36,10 +44,20 @@ def require_common_kind(value: Any, language: str) -> None:
 
 def require_common_types(message: bytes, language: str) -> None:
     """Raise CannotCrossError if an encoded message has a value that only Python has."""
-    steps = json.loads(message[1 : message.index(b"]") + 1])
-    for operation in steps[::2]:
+    for operation in _operations(message):
         if operation in _TYPES_OF_PYTHON:
             raise CannotCrossError(
                 f"a value of type {_TYPES_OF_PYTHON[operation]} cannot be sent to a program in "
                 f"{language}; pass a number or a text"
             )
+
+
+def require_common_operations(message: bytes, language: str) -> None:
+    """Raise WireError if a message of a program, which is not trusted, has what only Python has."""
+    if not _OPERATIONS.issuperset(_operations(message)):
+        raise wire.WireError(f"a message of a program in {language} has a value of Python")
+
+
+def _operations(message: bytes) -> list[int]:
+    steps: list[int] = json.loads(message[1 : message.index(b"]") + 1])
+    return steps[::2]

@@ -14,6 +14,7 @@ from pytest_promptse.sandbox._handle import (
     level_of,
     link_of,
     mark,
+    mark_step,
     refuse,
 )
 from pytest_promptse.sandbox.guest.objects import BINARY, ORDER, UNARY
@@ -127,11 +128,15 @@ def _await(self: Any) -> Any:
     task = self.promptse_owner.ask("start", self)
     seconds = 0.0
     while True:
-        done = self.promptse_owner.ask("step", task, seconds)
+        done = self.promptse_owner.ask("step", task, seconds, stops=link_of(self).is_step)
         if done:
             return done[0]
         seconds = _SLICE
         yield
+
+
+def _anext(self: Any) -> Any:
+    return mark_step(self.promptse_owner.ask("operate", "anext", self))
 
 
 def _send(self: Any, value: Any) -> Any:
@@ -170,7 +175,7 @@ def _next(self: Any) -> Any:
         owner: ProgramOperations = self.promptse_owner
         if link.end is not None:
             raise link.end
-        items, done, value = owner.ask("next", self, link.batch)
+        items, done, value = owner.ask("next", self, link.batch, stops=True)
         if type(items) is not list or type(done) is not bool or not (items or done):
             owner.fail("exception", "the program broke the protocol")
         link.items = items[::-1]
@@ -197,6 +202,7 @@ METHODS: dict[str, Any] = {
     "__exit__": _exit,
     "__aexit__": _aexit,
     "__await__": _await,
+    "__anext__": _anext,
     "__next__": _next,
     **{name: Handle.__dict__[name] for name in words("__str__ __repr__ __format__ __eq__ __ne__")},
 }

@@ -28,6 +28,9 @@ _PATH_TEXT = words(
     "name stem suffix suffixes parts anchor root drive as_posix as_uri is_absolute match"
     " is_relative_to"
 )
+# The content of these comes as another type. That of a path does, since only the check has paths
+# of its own file system.
+_SENT_AS: dict[type, type] = {dict: dict, PosixPath: str}
 _TEXT = (str, str, str, (str, type(None)), str, str, str, (str, type(None)))
 
 
@@ -153,6 +156,7 @@ def update_handle(handle: Any, content: list[Any]) -> None:
 
 def _content(cls: Any, content: list[Any]) -> Any:
     base: Any = cls.promptse_info.base
-    if len(content) != 1 or not isinstance(content[0], dict if issubclass(base, dict) else base):
+    kind = next((plain for special, plain in _SENT_AS.items() if issubclass(base, special)), base)
+    if len(content) != 1 or not isinstance(content[0], kind):
         raise WireError("the content of a value does not fit its class")
     return content[0]

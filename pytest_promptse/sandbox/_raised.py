@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +75,8 @@ def _known(cls: type[BaseException], args: tuple[Any, ...]) -> BaseException:
 
 def _set_attributes(error: BaseException, attributes: dict[str, Any]) -> None:
     for name, value in attributes.items():
-        defined = getattr(type(error), name, None)
+        # Static, since a mirrored class would ask the program while its message is being read.
+        defined = inspect.getattr_static(type(error), name, None)
         if name in ("filename", "filename2", "name", "path") and value is not None:
             setattr(error, name, value)
         elif not callable(defined) and not hasattr(defined, "__set__"):

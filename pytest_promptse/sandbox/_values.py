@@ -76,7 +76,7 @@ def make_value(cls: Any, content: Any) -> Any:
     """
     base = cls.promptse_info.base
     if issubclass(base, PurePath):
-        return type.__call__(cls, str(content))
+        return type.__call__(cls, content)
     if issubclass(base, MUTABLE):
         value = base.__new__(cls)
         if base is deque:
@@ -135,7 +135,7 @@ def _binary(name: str, prefix: str, base: Any) -> Callable[..., Any]:
 
     def method(self: Any, other: Any, *modulo: Any) -> Any:
         owner, info = self.promptse_owner, self.promptse_info
-        if issubclass(base, PurePath) and type(other) is str:
+        if issubclass(base, PurePath) and isinstance(other, str | PurePath):
             operands = (other, self) if prefix == "r" else (self, other)
             return owner.ask("operate", name, *operands)
         if is_of_program(other):

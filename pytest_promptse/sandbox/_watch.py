@@ -45,11 +45,16 @@ def descendants(pid: int) -> list[int]:
         parent = waiting.pop()
         found.append(parent)
         try:
-            for thread in os.listdir(f"/proc/{parent}/task"):  # noqa: PTH208 - a hot path
-                with open(f"/proc/{parent}/task/{thread}/children") as file:  # noqa: PTH123
-                    waiting += map(int, file.read().split())
+            threads = os.listdir(f"/proc/{parent}/task")  # noqa: PTH208 - a hot path
         except OSError:
             continue
+        for thread in threads:
+            # A thread may end at any moment, and the others have children too.
+            with (
+                contextlib.suppress(OSError),
+                open(f"/proc/{parent}/task/{thread}/children") as file,  # noqa: PTH123
+            ):
+                waiting += map(int, file.read().split())
     return found
 
 
@@ -178,14 +183,15 @@ class Meter:
             try:
                 with open(f"/proc/{process}/statm") as file:  # noqa: PTH123
                     pages = int(file.read().split()[1])
-                with open(f"/proc/{process}/stat") as file:  # noqa: PTH123
-                    fields = file.read().rpartition(")")[2].split()
-            except (OSError, ValueError):
+                # Bytes, since a program names its processes as it likes.
+                with open(f"/proc/{process}/stat", "rb") as stat:  # noqa: PTH123
+                    fields = stat.read().rpartition(b")")[2].split()
+            except OSError:
                 continue  # the process has ended
             descriptors += _open_descriptors(process)
             resident += pages * _PAGE
             # Process ids are reused, so the start time is part of a process's identity.
-            identity = process, fields[19]
+            identity = process, int(fields[19])
             own, waited_for = int(fields[11]) + int(fields[12]), int(fields[13]) + int(fields[14])
             seen[identity] = own / _TICKS, waited_for / _TICKS
         memory = resident
@@ -209,7 +215,7 @@ class Meter:
         return max(0.0, sum(self._gone.values()) - self._waited_for)
 
 
-_Identity = tuple[int, str]
+_Identity = tuple[int, int]
 _Times = tuple[float, float]
 
 

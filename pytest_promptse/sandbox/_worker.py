@@ -90,7 +90,6 @@ class Worker:
         self._is_of_this_user = confinement is not None and confinement.uid is None
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
-        self._executions = 0
         self._can_start = True
         self.python = ""
         self.zygote = 0
@@ -123,7 +122,6 @@ class Worker:
     def reset(self, *, wait: bool) -> None:
         """End all executions, those that a forked process has begun and not ended included.
 
-        Their numbers can be used again then, so forked processes need not report which they used.
         With `wait`, answers to a process that has died are removed, and a zygote that does not
         answer is stopped, so that the next use starts another one.
         """
@@ -175,20 +173,21 @@ class Worker:
         # The jail's first process if there is a jail, else the command itself.
         self.zygote = _watch.descendants(process.pid)[-1]
 
-    def begin(self, limits: Limits, files: Sequence[int], folder: str, *, network: bool) -> int:
+    def begin(self, limits: Limits, files: Sequence[int], folder: str, *, network: bool) -> str:
         """Fork a process for a program, with `files`: channel, standard input, output and error.
 
         With `network`, the program has a network of its own (see `Execution`).
 
         Returns
         -------
-        int
-            The number of the execution, for `end`.
+        str
+            The name of the execution, for `end`. It is no number, which would tell the program of
+            earlier ones.
         """
-        self._executions += 1
+        execution = os.urandom(8).hex()
         order = {
             "do": "start",
-            "execution": self._executions,
+            "execution": execution,
             "file_size": limits.file_size,
             "folder": folder,
             "network": network,
@@ -207,7 +206,7 @@ class Worker:
                     raise SandboxError(f"the jail died twice in a row: {error}") from None
             else:
                 break
-        return self._executions
+        return execution
 
     def _rlimits(self, limits: Limits) -> dict[str, int]:
         bounds = {
@@ -226,7 +225,7 @@ class Worker:
                 bounds["RLIMIT_NPROC"] += _user_tasks()
         return bounds
 
-    def end(self, execution: int) -> dict[str, Any]:
+    def end(self, execution: str) -> dict[str, Any]:
         """Kill the program and all its processes. Return its wait status and CPU seconds.
 
         Raises

@@ -70,17 +70,57 @@ def handler(manager, answer):
             raise RuntimeError from None
 
 
-@pytest.mark.parametrize("block", [literal, builtin, statement])
+def lookup_or_raise(manager, answer):
+    with manager:
+        try:
+            answer["a"]
+            raise RuntimeError
+        except KeyError:
+            pass
+
+
+def lookup_else_raise(manager, answer):
+    with manager:
+        try:
+            answer["a"]
+        except KeyError:
+            pass
+        else:
+            raise RuntimeError
+
+
+def function_before_more(manager, _answer):
+    with manager:
+        stream = open("/nonexistent")  # noqa: PTH123, SIM115
+        stream.close()
+
+
+def function_at_the_end(manager, _answer):
+    with manager:
+        len(5)
+
+
+@pytest.mark.parametrize("block", [literal, builtin, statement, function_at_the_end])
 def test_what_is_raised_in_any_case_may_be_suppressed(block):
     manager = Manager()
     block(manager, {})
     assert manager.may
 
 
-@pytest.mark.parametrize("block", [condition, lookup, handler])
-def test_what_an_answer_may_have_caused_may_not_be_suppressed(block):
+@pytest.mark.parametrize(
+    ("block", "answer"),
+    [
+        (condition, {}),
+        (lookup, {}),
+        (handler, {}),
+        (lookup_or_raise, {"a": 1}),
+        (lookup_else_raise, {"a": 1}),
+        (function_before_more, {}),
+    ],
+)
+def test_what_an_answer_may_have_caused_may_not_be_suppressed(block, answer):
     manager = Manager()
-    block(manager, {})
+    block(manager, answer)
     assert not manager.may
 
 

@@ -82,7 +82,7 @@ def content_of(value: Any, cls: type) -> tuple[type | None, Any]:
         if convert is not None:
             return base, convert(value)
     if cls.__module__.startswith("pathlib") and cls.__name__ == "PosixPath":
-        return cls, Built(wire.STANDARD, ("pathlib.PosixPath", str(value)))
+        return cls, str(value)
     return None, None
 
 

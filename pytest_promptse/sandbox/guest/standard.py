@@ -228,7 +228,10 @@ KINDS: dict[str, Kind] = {
     ),
     # The check sends these, the program does not: how long their methods run depends on their
     # content, or they contain functions.
-    "pathlib.PosixPath": _by_text("pathlib.PosixPath"),
+    # Only the check, since its methods use the file system of the process that has it.
+    "pathlib.PosixPath": Kind(
+        lambda value: (str(value),), (str,), _make("pathlib.PosixPath"), to_program=True
+    ),
     "re.Pattern": Kind(
         lambda value: (value.pattern, value.flags),
         ((str, bytes), int),
@@ -293,15 +296,10 @@ def parts_of(value: Any, *, to_program: bool) -> tuple[Any, ...] | None:
     With `to_program`, types are included that only the check sends.
     """
     name = kind_of(value)
-    if name is None or (KINDS[name].to_program and not to_program) or _is_path(name, to_program):
+    if name is None or (KINDS[name].to_program and not to_program):
         return None
     parts = KINDS[name].take(value)
     return None if parts is None else (name, *parts)
-
-
-def _is_path(name: str, to_program: bool) -> bool:
-    """Return whether it is a path of the program, whose methods access the program's files."""
-    return name == "pathlib.PosixPath" and not to_program
 
 
 def build(parts: Any, *, in_program: bool) -> Any:
@@ -384,6 +382,7 @@ _CLASSES = frozenset(
         "fractions.Fraction",
         "pathlib.PurePath",
         "pathlib.Path",
+        "pathlib.PosixPath",
     }
 )
 # Modules that define exceptions and have no effect when they are imported.

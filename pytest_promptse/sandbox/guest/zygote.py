@@ -16,7 +16,7 @@ import random
 import signal
 import socket
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox.guest import guest, kernel, landlock
 from pytest_promptse.sandbox.guest.encode import encode
@@ -37,8 +37,12 @@ _REHEARSALS = 12
 _REHEARSAL = "def inverse(values):\n    return [1 / value for value in values]\n"
 
 
-def serve(control: socket.socket) -> NoReturn:
-    """Execute the checker's commands until it closes the socket."""
+def serve(control: socket.socket) -> guest.Guest:
+    """Execute the checker's commands until it closes the socket.
+
+    In the process of a program, return its guest. So no frame below those of the program has what
+    the warm interpreter knows.
+    """
     config = json.loads(control.recv(_ORDER_BYTES))
     sys.path += [config["packages"]]
     for name in config["warm"]:
@@ -61,7 +65,8 @@ def serve(control: socket.socket) -> NoReturn:
             os._exit(0)
         order = json.loads(data)
         if order["do"] == "start":
-            zygote.start(order, files)
+            if zygote.start(order, files):
+                return zygote.guest
         elif order["do"] == "reset":
             zygote.end_all()
             control.send(json.dumps({"token": order["token"]}).encode())
@@ -109,8 +114,8 @@ class _Zygote:
         # Every child continues with its copy of this one, since each page that a child writes to
         # for a guest of its own would have to be copied.
         self.guest: guest.Guest
-        self.children: dict[int, int] = {}
-        self.errors: dict[int, str] = {}
+        self.children: dict[str, int] = {}
+        self.errors: dict[str, str] = {}
         self.folder: str = config["folder"]
         self.ruleset = -1
         if self.isolation == "landlock":
@@ -119,7 +124,8 @@ class _Zygote:
         if self.isolation != "namespaces" and sys.platform == "linux":
             kernel.adopt_orphans()
 
-    def start(self, order: dict[str, Any], files: list[int]) -> None:
+    def start(self, order: dict[str, Any], files: list[int]) -> bool:
+        """Fork a process for a program. Return True in that process, and False in this one."""
         # Everything possible is computed before the fork, since the kernel copies each page that a
         # child writes to.
         bounds = kernel.resource_bounds(order["limits"])
@@ -138,9 +144,11 @@ class _Zygote:
         else:
             if child == 0:
                 self.become_program(files, highest, folder, private, bounds, network=network)
+                return True
             self.children[order["execution"]] = child
         for number in files:
             os.close(number)
+        return False
 
     def end_all(self) -> None:
         """End all programs, such as those of a checker that died."""
@@ -148,7 +156,7 @@ class _Zygote:
             self.end(execution)
         self.errors.clear()
 
-    def end(self, execution: int) -> dict[str, Any]:
+    def end(self, execution: str) -> dict[str, Any]:
         """Kill the program and all its processes. Return its exit status and resource usage."""
         child = self.children.pop(execution, None)
         if child is None:
@@ -179,7 +187,7 @@ class _Zygote:
         bounds: list[tuple[int, tuple[int, int]]],
         *,
         network: bool,
-    ) -> NoReturn:
+    ) -> None:
         channel, *streams = files
         try:
             if self.isolation == "landlock":
@@ -212,8 +220,6 @@ class _Zygote:
             guest.send(channel, str(error).encode())
             os._exit(1)
         guest.send(channel, READY)
-        self.guest.serve()
-        os._exit(0)
 
 
 def _kill_orphans(keep: Iterable[int]) -> None:
