@@ -2,8 +2,9 @@
 
     python benchmarks/team_templates.py [--seeds 4] [--store DIR]
 
-For each seed the script prints the Pareto set and the significant differences. For each template it
-prints the range of its figures over the seeds. The suite's threshold is set below the lowest AUC-E.
+For each seed the script prints the order of the templates and the differences that are separated.
+For each template it prints the range of its figures over the seeds. The suite's threshold is set
+below the lowest AUC-E.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 SUITE = "example_suites/team_templates"
-FIGURES = ("pass_at_1", "auc_e", "excess", "tokens_per_solved")
+FIGURES = ("pass_at_1", "reworded_pass", "drop", "auc_e")
 
 
 def ranking(seed: int, store: Path) -> dict[str, Any]:
@@ -35,8 +36,8 @@ def ranking(seed: int, store: Path) -> dict[str, Any]:
         check=False,
         stdout=subprocess.DEVNULL,
     )
-    [found] = json.loads(record.read_text())["rankings"]
-    return dict(found)
+    [made] = json.loads(record.read_text())["rankings"]
+    return dict(made)
 
 
 def main() -> None:
@@ -47,19 +48,20 @@ def main() -> None:
     seen: dict[str, list[dict[str, Any]]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(given.seeds):
-            found = ranking(seed, given.store or Path(folder))
-            pareto = [one["template"] for one in found["templates"] if one["pareto"]]
-            print(f"seed {seed}: {found['n_tasks']} tasks, Pareto set {', '.join(pareto)}")
-            for one in found["differences"]:
-                if one["real"]:
-                    worse = one["other"] if one["better"] == one["template"] else one["template"]
-                    print(f"  {one['metric']}: {one['better']} better than {worse}")
-            for one in found["templates"]:
-                seen[one["template"]].append(one)
-    for template, ranked in seen.items():
+            made = ranking(seed, given.store or Path(folder))
+            order = [f"{entry['name']} ({entry['standing']})" for entry in made["entries"]]
+            print(f"seed {seed}: {made['n_tasks']} tasks, {', '.join(order)}")
+            for pair in made["differences"]:
+                if pair["better"]:
+                    worse = pair["other"] if pair["better"] == pair["name"] else pair["name"]
+                    print(f"  {pair['metric']}: {pair['better']} better than {worse}")
+            for entry in made["entries"]:
+                tokens = {"tokens_per_solved": entry["tokens_per_solved"]}
+                seen[entry["name"]].append({**entry["figures"], **tokens})
+    for template, of_seeds in seen.items():
         ranges = []
-        for figure in FIGURES:
-            values = [one[figure] for one in ranked if one[figure] is not None]
+        for figure in (*FIGURES, "tokens_per_solved"):
+            values = [figures[figure] for figures in of_seeds if figures[figure] is not None]
             ranges.append(f"{figure} {min(values):.2f} to {max(values):.2f}")
         print(f"{template}: {', '.join(ranges)}")
 

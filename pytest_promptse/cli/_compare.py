@@ -25,7 +25,7 @@ def add_parser(subparsers: Subparsers) -> None:
         "compare",
         help="show several models, dates or templates side by side",
         description=(
-            "Print a leaderboard, the quadrants of pass@1 and AUC-E, changes by task, and the "
+            "Print a leaderboard, the quadrants of pass@1 and drop, changes by task, and the "
             "statistics of the paper's research questions, on the common subset of all runs."
         ),
     )

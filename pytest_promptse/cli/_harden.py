@@ -161,16 +161,18 @@ def _figures(record: Record) -> dict[str, list[Plot]]:
     from pytest_promptse.compare._figures import Plot  # noqa: PLC0415
     from pytest_promptse.harden._report import front  # noqa: PLC0415
 
-    shown = [row for row in front(record) if row.pass_at_1 is not None and row.auc_e is not None]
+    shown = [
+        (entry.name, rate, drop)
+        for entry in front(record)
+        if (rate := entry.figures["pass_at_1"]) is not None
+        and (drop := entry.figures["drop"]) is not None
+    ]
     if not shown:
         return {}
     svg = _plots.scatter(
-        [
-            _plots.Point(number, row.pass_at_1 or 0.0, row.auc_e or 0.0)
-            for number, row in enumerate(shown, start=1)
-        ],
+        [_plots.Point(number, rate, drop) for number, (_, rate, drop) in enumerate(shown, start=1)],
         name="front",
         title="Pass rate and stability of the candidates",
-        labels=("pass@1", "AUC-E"),
+        labels=("pass@1", "drop"),
     )
-    return {"front": [Plot("pass rate and stability", svg, tuple(row.template for row in shown))]}
+    return {"front": [Plot("pass rate and stability", svg, tuple(name for name, *_ in shown))]}

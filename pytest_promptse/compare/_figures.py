@@ -12,7 +12,6 @@ import numpy as np
 
 from pytest_promptse.compare import _plots
 from pytest_promptse.compare._entry import SIZES
-from pytest_promptse.compare._sections import ranked
 from pytest_promptse.reports.html._plots import Cell, heat_map
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ class Plot(NamedTuple):
 
 def numbers_of(study: Study) -> dict[str, int]:
     """Return the number of each entry in all plots: its rank on the leaderboard."""
-    return {s.entry.label: n for n, s in enumerate(ranked(study.leaderboard), start=1)}
+    return {s.entry.label: n for n, s in enumerate(study.ranked, start=1)}
 
 
 def figures_of(study: Study) -> dict[str, list[Plot]]:
@@ -58,7 +57,13 @@ def _stability(study: Study, numbers: Mapping[str, int]) -> list[Plot]:
     placed = [(s, s.drop) for s in study.leaderboard if s.auc_e is not None and s.drop is not None]
     plane = _plots.scatter(
         [
-            _plots.Point(numbers[s.entry.label], s.pass_at_1, drop, s.pass_ci95, s.drop_ci95)
+            _plots.Point(
+                numbers[s.entry.label],
+                s.pass_at_1,
+                drop,
+                s.intervals["pass_at_1"],
+                s.intervals["drop"],
+            )
             for s, drop in placed
         ],
         name="plane",
@@ -70,7 +75,7 @@ def _stability(study: Study, numbers: Mapping[str, int]) -> list[Plot]:
     sized = [(s, drop, s.entry.size) for s, drop in placed if s.entry.size is not None]
     if len({size for *_, size in sized}) > 1:
         points = [
-            _plots.Point(numbers[s.entry.label], size or 0.0, drop, None, s.drop_ci95)
+            _plots.Point(numbers[s.entry.label], size or 0.0, drop, None, s.intervals["drop"])
             for s, drop, size in sized
         ]
         svg = _plots.scatter(

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from scipy import stats
 
+from pytest_promptse.reports._ranking import is_shown
 from pytest_promptse.scoring._compare import task_curve
-from pytest_promptse.scoring._elasticity import equal_weights
 from pytest_promptse.scoring._intervals import SIGNED, UNIT, generator, mean_interval, task_values
-from pytest_promptse.scoring._multiplicity import benjamini_hochberg, holm
+from pytest_promptse.scoring._multiplicity import benjamini_hochberg
 from pytest_promptse.scoring._odds_ratio import count, estimate
-from pytest_promptse.scoring._ranking import SIGNIFICANT, flips_for, mean_p_value, paired_gaps
+from pytest_promptse.scoring._ranking import rank, ranked_metrics, task_figures
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pytest_promptse.compare._common_subset import CommonSubset
     from pytest_promptse.compare._entry import ComparedEntry, TaskKey
+    from pytest_promptse.scoring._pairing import RecordedTask
     from pytest_promptse.scoring._samples import Floats, Mode
-    from pytest_promptse.scoring._scores import Curve, Estimate, Interval
+    from pytest_promptse.scoring._scores import Curve, Estimate, Interval, Ranked, Ranking
 
 SEED = 0
 # Values are rounded first, so that medians and ranks do not depend on rounding errors.
@@ -49,8 +48,8 @@ class TaskFigures:
     has the same differences of SoftExec and is empty without log-probabilities. ``passes`` has
     (passes, samples) of the original and of each variant.
 
-    ``n`` and ``pass_rate`` are those of the original. ``curve`` is elasticity, ``light`` that of
-    PromptSELight, and ``excess`` the excess sensitivity.
+    ``n`` and ``pass_rate`` are those of the original. ``curve`` is elasticity, and ``light`` that
+    of PromptSELight.
     """
 
     key: TaskKey
@@ -59,7 +58,6 @@ class TaskFigures:
     passes: tuple[tuple[int, int], ...]
     curve: Curve
     light: Curve
-    excess: Curve
     changes: Curve
     soft: Curve
 
@@ -68,41 +66,41 @@ class TaskFigures:
 class LeaderboardRow:
     """One entry over the common subset. Figures are means over its tasks.
 
-    ``light`` is AUC-E by PromptSELight. ``drop`` is the pass rate of the originals minus that of
-    their variants. ``sensitivity`` is the mean of `|ΔPass|` over tasks and distances.
-    ``odds_ratio`` is that of variants against originals (see `scoring._odds_ratio`). ``gap_pass``
-    and ``gap_drop`` are the differences from the first entry, paired by task. Their p-values are
-    those of a sign-flip test of the mean, adjusted by Benjamini and Hochberg over all entries.
-
-    ``places`` are the best and the worst rank by drop that significant differences leave open. It
-    is None for a single task. All of them together hold with 95 % (Holm).
-
-    Fields whose names end in ``_ci95`` are 95 % intervals. Curves map each distance to a mean, or
+    ``ranked`` is the entry in the ranking of all, with its metrics. ``intervals`` are the 95 %
+    intervals of the metrics that the terminal shows. ``light`` is AUC-E by PromptSELight.
+    ``sensitivity`` is the mean of `|ΔPass|` over tasks and distances. ``odds_ratio`` is that of
+    variants against originals (see `scoring._odds_ratio`). ``gap_pass`` is the difference of pass@1
+    from the first entry, paired by task, with its interval. Curves map each distance to a mean, or
     to None.
     """
 
     entry: ComparedEntry
     tasks: tuple[TaskFigures, ...]
-    pass_at_1: float
-    pass_ci95: Interval | None
-    auc_e: float | None
-    auc_ci95: Interval | None
-    drop: float | None
-    drop_ci95: Interval | None
+    ranked: Ranked
+    intervals: Mapping[str, Interval | None]
     elasticity: Curve
     light: float | None
-    excess: float | None
     sensitivity: float | None
     odds_ratio: Estimate
     soft: Curve
     gap_pass: float | None
     gap_pass_ci95: Interval | None
-    gap_pass_p: float | None
-    gap_drop: float | None
-    gap_drop_ci95: Interval | None
-    gap_drop_p: float | None
     quadrant: Quadrant | None
-    places: tuple[int, int] | None
+
+    @property
+    def pass_at_1(self) -> float:
+        """The mean pass rate of the originals."""
+        return self.ranked.figures["pass_at_1"] or 0.0
+
+    @property
+    def auc_e(self) -> float | None:
+        """AUC-E in the mode of the comparison, or None for an entry that solves no original."""
+        return self.ranked.figures["auc_e"]
+
+    @property
+    def drop(self) -> float | None:
+        """The pass rate of the originals minus that of their variants."""
+        return self.ranked.figures["drop"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,24 +135,50 @@ class TaskChange:
     p_adjusted: float
 
 
-def leaderboard_of(subset: CommonSubset) -> tuple[list[LeaderboardRow], Cut | None]:
-    """Return the figures in the order of the entries, and the limits of the quadrants."""
+def leaderboard_of(subset: CommonSubset) -> tuple[list[LeaderboardRow], Cut | None, Ranking]:
+    """Return the figures in the order of the entries, the limits of the quadrants, and the ranking.
+
+    Entries of the ranking have the labels of those of `subset` as names.
+    """
+    recorded = {
+        entry.label: [subset.recorded(entry, key, mode=subset.mode) for key in subset.tasks]
+        for entry in subset.entries
+    }
+    ranking = rank(recorded, mode=subset.mode, distances=subset.distances, seed=SEED)
+    by_name = {entry.name: entry for entry in ranking.entries}
     figures = [tuple(_figures(subset, e, key) for key in subset.tasks) for e in subset.entries]
-    plain = _tested(
-        [
-            _leaderboard_row(subset, entry, tasks, figures[0])
-            for entry, tasks in zip(subset.entries, figures, strict=True)
-        ]
-    )
-    plain = _placed(plain, subset.distances)
+    plain = [
+        _leaderboard_row(
+            subset,
+            entry,
+            tasks,
+            first=figures[0],
+            ranked=by_name[entry.label],
+            intervals=_intervals(subset, recorded[entry.label]),
+        )
+        for entry, tasks in zip(subset.entries, figures, strict=True)
+    ]
     placed = [(s.pass_at_1, s.drop) for s in plain if s.auc_e is not None and s.drop is not None]
     if not placed:
-        return plain, None
+        return plain, None, ranking
     cut = Cut(
         pass_at_1=float(np.median([rate for rate, _ in placed])),
         drop=float(np.median([drop for _, drop in placed])),
     )
-    return [replace(s, quadrant=_quadrant(s, cut)) for s in plain], cut
+    return [replace(s, quadrant=_quadrant(s, cut)) for s in plain], cut, ranking
+
+
+def _intervals(subset: CommonSubset, tasks: Sequence[RecordedTask]) -> dict[str, Interval | None]:
+    intervals: dict[str, Interval | None] = {}
+    for metric in ranked_metrics():
+        if is_shown(metric.name):
+            by_task = task_figures(
+                tasks, metric.name, mode=subset.mode, distances=subset.distances, seed=SEED
+            )
+            intervals[metric.name] = (
+                None if by_task is None else _interval(by_task, metric.bounds, metric.name)
+            )
+    return intervals
 
 
 def area(curve: Curve, distances: Sequence[float]) -> float | None:
@@ -212,9 +236,9 @@ def _figures(subset: CommonSubset, entry: ComparedEntry, key: TaskKey) -> TaskFi
     task = subset.recorded(entry, key, mode=subset.mode)
     original = entry.originals[key]
 
-    def curve(metric: str, mode: Mode) -> Curve:
-        light = subset.recorded(entry, key, mode=mode) if mode != subset.mode else task
-        return task_curve(light, metric, mode, subset.distances, SEED)
+    def curve(mode: Mode) -> Curve:
+        scored = subset.recorded(entry, key, mode=mode) if mode != subset.mode else task
+        return task_curve(scored, "auc_e", mode, subset.distances, SEED)
 
     variants = subset.variants(entry, key)
     changes: Curve = {}
@@ -233,9 +257,8 @@ def _figures(subset: CommonSubset, entry: ComparedEntry, key: TaskKey) -> TaskFi
             (round(prompt.n * prompt.pass_rate), prompt.n) for prompt in (original, *variants)
         ),
         pass_rate=original.pass_rate,
-        curve=curve("auc_e", subset.mode),
-        light=curve("auc_e", "light"),
-        excess=curve("excess", subset.mode),
+        curve=curve(subset.mode),
+        light=curve("light"),
         changes=changes,
         soft=soft,
     )
@@ -245,89 +268,36 @@ def _leaderboard_row(
     subset: CommonSubset,
     entry: ComparedEntry,
     tasks: Sequence[TaskFigures],
+    *,
     first: Sequence[TaskFigures],
+    ranked: Ranked,
+    intervals: Mapping[str, Interval | None],
 ) -> LeaderboardRow:
     distances = subset.distances
     rates = np.array([task.pass_rate for task in tasks])
-    areas = task_values([task.curve for task in tasks], distances)
     light = task_values([task.light for task in tasks], distances)
-    excess = task_values([task.excess for task in tasks], distances)
     elasticity = _means([task.curve for task in tasks], distances)
     if not rates.any():
         # Variants have nothing to lose if no original is solved.
-        areas = light = excess = None
+        light = None
         elasticity = dict.fromkeys(distances)
     sizes = [abs(c) for task in tasks for c in task.changes.values() if c is not None]
     is_first = entry is subset.entries[0]
     pass_gaps = rates - np.array([task.pass_rate for task in first])
-    drops, drops_before = _drops(tasks, distances), _drops(first, distances)
-    drop_gaps = None if is_first else paired_gaps(drops, drops_before)
     return LeaderboardRow(
         entry=entry,
         tasks=tuple(tasks),
-        pass_at_1=round(float(rates.mean()), _DIGITS),
-        pass_ci95=_interval(rates, UNIT, "pass_at_1"),
-        auc_e=_mean(areas),
-        auc_ci95=None if areas is None else _interval(areas, UNIT, "auc_e"),
-        drop=_mean(drops),
-        drop_ci95=None if drops is None else _interval(drops, SIGNED, "drop"),
+        ranked=ranked,
+        intervals=intervals,
         elasticity=elasticity,
-        light=_mean(light),
-        excess=_mean(excess),
+        light=None if light is None else round(float(light.mean()), _DIGITS),
         sensitivity=float(np.mean(sizes)) if sizes else None,
         odds_ratio=estimate(count([task.passes for task in tasks], emotions=None)),
         soft=_means([task.soft for task in tasks], distances),
         gap_pass=None if is_first else float(pass_gaps.mean()),
         gap_pass_ci95=None if is_first else _interval(pass_gaps, SIGNED, "gap pass_at_1"),
-        gap_pass_p=None if is_first else mean_p_value(pass_gaps, flips=flips_for(2), seed=SEED),
-        gap_drop=_mean(drop_gaps),
-        gap_drop_ci95=None if drop_gaps is None else _interval(drop_gaps, SIGNED, "gap drop"),
-        gap_drop_p=mean_p_value(drop_gaps, flips=flips_for(2), seed=SEED),
         quadrant=None,
-        places=None,
     )
-
-
-def _drops(tasks: Sequence[TaskFigures], distances: Sequence[float]) -> Floats | None:
-    changes = task_values([task.changes for task in tasks], distances, weights=equal_weights)
-    return None if changes is None else -changes
-
-
-def _placed(
-    leaderboard: Sequence[LeaderboardRow], distances: Sequence[float]
-) -> list[LeaderboardRow]:
-    """Fill in the places that significant differences of the drop leave open to each entry."""
-    drops = [_drops(row.tasks, distances) for row in leaderboard]
-    pairs = list(combinations(range(len(drops)), 2))
-    gaps = [paired_gaps(drops[a], drops[b]) for a, b in pairs]
-    flips = flips_for(len(pairs))
-    tests = holm([mean_p_value(gap, flips=flips, seed=SEED) for gap in gaps])
-    first, last = [1] * len(drops), [len(drops)] * len(drops)
-    for (a, b), gap, p in zip(pairs, gaps, tests, strict=True):
-        if gap is not None and p is not None and p < SIGNIFICANT:
-            better, worse = (a, b) if gap.mean() < 0.0 else (b, a)
-            first[worse] += 1
-            last[better] -= 1
-    tested = any(p is not None for p in tests)
-    return [
-        replace(row, places=place if tested else None)
-        for row, place in zip(leaderboard, zip(first, last, strict=True), strict=True)
-    ]
-
-
-def tasks_to_decide(
-    one: LeaderboardRow, other: LeaderboardRow, distances: Sequence[float]
-) -> int | None:
-    """Return roughly how many tasks find the difference of two drops with 80 %, or None.
-
-    The formula is that of the paired t-test for large samples. Without a difference in the mean, or
-    with one that does not vary, no number of tasks follows.
-    """
-    gaps = paired_gaps(_drops(one.tasks, distances), _drops(other.tasks, distances))
-    if gaps is None or gaps.size < 2 or not gaps.mean() or not gaps.std():  # noqa: PLR2004
-        return None
-    quantiles = float(stats.norm.ppf(1.0 - SIGNIFICANT / 2.0) + stats.norm.ppf(0.8))
-    return math.ceil(quantiles**2 * float(gaps.var(ddof=1)) / float(gaps.mean()) ** 2)
 
 
 def _interval(values: Floats, bounds: tuple[float, float], purpose: str) -> Interval | None:
@@ -338,26 +308,12 @@ def _interval(values: Floats, bounds: tuple[float, float], purpose: str) -> Inte
     return None if interval is None else (round(interval[0], _DIGITS), round(interval[1], _DIGITS))
 
 
-def _mean(values: Floats | None) -> float | None:
-    return None if values is None else round(float(values.mean()), _DIGITS)
-
-
 def _means(curves: Sequence[Curve], distances: Sequence[float]) -> Curve:
     means: Curve = {}
     for d in distances:
         values = [value for curve in curves if (value := curve[d]) is not None]
         means[d] = float(np.mean(values)) if values else None
     return means
-
-
-def _tested(leaderboard: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
-    """Adjust the p-values over all entries and both figures."""
-    together = iter(
-        benjamini_hochberg([p for row in leaderboard for p in (row.gap_pass_p, row.gap_drop_p)])
-    )
-    return [
-        replace(row, gap_pass_p=next(together), gap_drop_p=next(together)) for row in leaderboard
-    ]
 
 
 def _quadrant(row: LeaderboardRow, cut: Cut) -> Quadrant | None:
@@ -367,7 +323,8 @@ def _quadrant(row: LeaderboardRow, cut: Cut) -> Quadrant | None:
     """
     if row.auc_e is None or row.drop is None:
         return None
-    for interval, middle in ((row.pass_ci95, cut.pass_at_1), (row.drop_ci95, cut.drop)):
+    for metric, middle in (("pass_at_1", cut.pass_at_1), ("drop", cut.drop)):
+        interval = row.intervals[metric]
         if interval is None or interval[0] <= middle <= interval[1]:
             return "undecided"
     strong = row.pass_at_1 >= cut.pass_at_1

@@ -2,66 +2,51 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from pytest_promptse.compare._leaderboard import QUADRANTS, tasks_to_decide
+from pytest_promptse.compare._leaderboard import QUADRANTS
+from pytest_promptse.record._queries import describe_metric
 from pytest_promptse.record._sections import Column, Section, Table, col, filled, table_of
+from pytest_promptse.reports._ranking import (
+    RULE,
+    decision,
+    difference_columns,
+    difference_of,
+    differences_table,
+    figure_column,
+    is_shown,
+)
+from pytest_promptse.scoring._ranking import ranked_metrics
+from pytest_promptse.scoring._scores import DECIDING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from pytest_promptse.compare._leaderboard import LeaderboardRow
     from pytest_promptse.compare._questions import Group
     from pytest_promptse.compare._study import Study
+    from pytest_promptse.config._metrics import Metric
     from pytest_promptse.record._schema import ControlLevelRecord, ControlRecord
-    from pytest_promptse.record._sections import Cell
+    from pytest_promptse.record._sections import Cell, Kind
     from pytest_promptse.scoring._association import Correlation
 
 _CHANGES_SHOWN = 8
 _LOSSES_SHOWN = 12
 
 
-def ranked(rows: Iterable[LeaderboardRow]) -> list[LeaderboardRow]:
-    """Return rows sorted by drop, the most stable first. Rows without AUC-E are last.
-
-    AUC-E is no order of stability: sampling noise lowers it most at pass rates near one half.
-    """
-    return sorted(rows, key=lambda s: (s.auc_e is None, s.drop or 0.0, -s.pass_at_1))
-
-
-def decision(study: Study) -> str:
-    """Return the sentence that says which entry loses least, or what would decide it."""
-    best, *others = ranked(study.leaderboard)
-    if best.places is None or best.drop is None:
-        return "One task cannot decide which model loses least."
-    if best.places[1] == 1:
-        return f"{best.entry.label} loses least: significantly less than every other model."
-    rivals = [s for s in others if s.places and s.places[0] <= best.places[1]] or others[:1]
-    names = ", ".join(row.entry.label for row in rivals)
-    needed = tasks_to_decide(best, rivals[0], study.subset.distances)
-    remedy = f"; about {needed} tasks would decide between the first two" if needed else ""
-    return f"Undecided which loses least of {best.entry.label}, {names}{remedy}."
-
-
 def leaderboard(study: Study) -> Section:
-    """Rank all entries by drop."""
+    """Rank all entries, with the differences of all pairs and the sentence that decides."""
     table = table_of(
         "leaderboard",
         "Leaderboard",
-        list(enumerate(ranked(study.leaderboard), start=1)),
+        list(enumerate(study.ranked, start=1)),
         col("#", "rank", lambda r: r[0], "count"),
         col("model", "model", lambda r: r[1].entry.label, "text"),
-        col("place", "places", lambda r: _places(r[1], len(study.leaderboard)), "text"),
-        col("pass@1", "pass_at_1", lambda r: r[1].pass_at_1),
-        col("95 %", "pass_at_1_ci95", lambda r: r[1].pass_ci95, "interval", brief=False),
-        col("drop", "drop", lambda r: r[1].drop, "signed"),
-        col("95 %", "drop_ci95", lambda r: r[1].drop_ci95, "signed interval"),
-        col("AUC-E", "auc_e", lambda r: r[1].auc_e),
-        col("95 %", "auc_e_ci95", lambda r: r[1].auc_ci95, "interval", brief=False),
+        *(column for metric in ranked_metrics() for column in _metric_columns(metric)),
+        col("order", "standing", lambda r: r[1].ranked.standing, "text"),
         col("light", "light_auc_e", lambda r: r[1].light, brief=False),
-        col("quadrant", "quadrant", lambda r: r[1].quadrant, "text"),
+        col("quadrant", "quadrant", lambda r: r[1].quadrant, "text", brief=False),
         *map(_elasticity, study.subset.distances),
-        col("excess", "excess", lambda r: r[1].excess, "signed", brief=False),
         col("|ΔPass|", "sensitivity", lambda r: r[1].sensitivity, brief=False),
         col("odds ratio", "odds_ratio", lambda r: r[1].odds_ratio.value, brief=False),
         col("95 %", "odds_ratio_ci95", lambda r: r[1].odds_ratio.ci95, "interval", brief=False),
@@ -70,16 +55,33 @@ def leaderboard(study: Study) -> Section:
     )
     n = len(study.subset.tasks)
     lead = (
-        f"{decision(study)} Means over {n} task{'s' if n > 1 else ''} that all have, sorted by "
-        f"drop. Intervals are clustered on tasks{'' if n > 1 else ', so they need two'}. Places "
-        "are the ranks that the differences of drop leave open (sign flips over tasks, Holm)."
+        f"{decision(study.ranking)} Means over {n} task{'s' if n > 1 else ''} that all have. {RULE}"
     )
-    return Section(name="leaderboard", title="Leaderboard", lead=lead, blocks=(table,))
+    return Section(
+        name="leaderboard",
+        title="Leaderboard",
+        lead=lead,
+        blocks=filled((table, differences_table(study.ranking, "model"))),
+    )
 
 
-def _places(row: LeaderboardRow, last_place: int) -> str:
-    first, last = row.places or (1, last_place)
-    return f"{first}" if first == last else f"{first} to {last}"
+_Row: TypeAlias = "tuple[int, LeaderboardRow]"
+
+
+def _metric_columns(metric: Metric) -> Iterator[tuple[Column, Callable[[_Row], Cell]]]:
+    """Yield the columns of a metric, with its interval if the leaderboard has one."""
+
+    def value(row: _Row) -> Cell:
+        return row[1].ranked.figures[metric.name]
+
+    def interval(row: _Row) -> Cell:
+        return row[1].intervals[metric.name]
+
+    yield figure_column(metric.name, value, describe_metric(metric))
+    if is_shown(metric.name):
+        kind: Kind = "signed interval" if metric.unit == "difference" else "interval"
+        is_brief = metric.name == "drop"
+        yield col("95 %", f"{metric.name}_ci95", interval, kind, brief=is_brief)
 
 
 def _elasticity(
@@ -95,7 +97,7 @@ def quadrants(study: Study) -> Section:
         missing = ("quadrants need models with a drop",)
         return Section(name="quadrants", title="Quadrants", missing=missing)
     labels = {
-        quadrant: [s.entry.label for s in ranked(study.leaderboard) if s.quadrant == quadrant]
+        quadrant: [s.entry.label for s in study.ranked if s.quadrant == quadrant]
         for quadrant in QUADRANTS
     }
     table = table_of(
@@ -123,11 +125,14 @@ def against_first(study: Study) -> Section:
         study.leaderboard[1:],
         col("model", "model", lambda s: s.entry.label, "text"),
         col("Δ pass@1", "pass_at_1_change", lambda s: s.gap_pass, "signed"),
-        col("95 %", "pass_at_1_change_ci95", lambda s: s.gap_pass_ci95, "signed interval"),
-        col("p", "pass_at_1_p_adjusted", lambda s: s.gap_pass_p, "p"),
-        col("Δ drop", "drop_change", lambda s: s.gap_drop, "signed"),
-        col("95 %", "drop_change_ci95", lambda s: s.gap_drop_ci95, "signed interval"),
-        col("p", "drop_p_adjusted", lambda s: s.gap_drop_p, "p"),
+        col(
+            "95 %",
+            "pass_at_1_change_ci95",
+            lambda s: s.gap_pass_ci95,
+            "signed interval",
+            brief=False,
+        ),
+        *(column for metric in DECIDING for column in _changes_in(study, metric)),
     )
     changes = table_of(
         "changes_by_task",
@@ -144,12 +149,22 @@ def against_first(study: Study) -> Section:
         brief=_CHANGES_SHOWN,
     )
     lead = (
-        "Paired by task, against the model that was given first. p of a model is from sign flips "
-        "over tasks, p of a task Fisher's over the samples of its original; both are adjusted by "
-        "Benjamini and Hochberg. Tasks come with the largest change first."
+        "Paired by task, against the model that was given first. Intervals of drop and reworded "
+        "pass are those of the leaderboard, and that of pass@1 holds alone. p of a task is "
+        "Fisher's over the samples of its original, adjusted by Benjamini and Hochberg. Tasks come "
+        "with the largest change first."
     )
     return Section(
         name="changes", title=f"Changes against {first}", lead=lead, blocks=filled((gaps, changes))
+    )
+
+
+def _changes_in(
+    study: Study, metric: str
+) -> Iterator[tuple[Column, Callable[[LeaderboardRow], Cell]]]:
+    first = study.leaderboard[0].entry.label
+    return difference_columns(
+        metric, lambda row: difference_of(study.ranking, row.entry.label, first, metric)
     )
 
 
@@ -395,7 +410,7 @@ def length_control(study: Study) -> Section:
     """Show the loss of each suite after the effect of length is removed."""
     parts = [
         (row.entry.label, suite.id, distance, part)
-        for row in ranked(study.leaderboard)
+        for row in study.ranked
         for suite in row.entry.suites.values()
         if suite.control is not None
         for distance, part in _by_distance(suite.control)

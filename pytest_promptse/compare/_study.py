@@ -22,17 +22,20 @@ if TYPE_CHECKING:
     from pytest_promptse.compare._leaderboard import Cut, LeaderboardRow, TaskChange
     from pytest_promptse.compare._questions import Moderation, Screening, TradeOff
     from pytest_promptse.record._sections import Section
+    from pytest_promptse.scoring._scores import Ranking
 
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
     """Several entries over their common subset: the leaderboard and the results of RQ1 to RQ4.
 
-    ``cut`` is None if there are no quadrants. ``changes`` compares tasks with the first entry.
+    ``ranking`` orders the entries by their labels. ``cut`` is None if there are no quadrants.
+    ``changes`` compares tasks with the first entry.
     """
 
     subset: CommonSubset
     leaderboard: tuple[LeaderboardRow, ...]
+    ranking: Ranking
     cut: Cut | None
     changes: tuple[TaskChange, ...]
     trade_off: TradeOff
@@ -40,6 +43,12 @@ class Study:
     screening: Screening
     emotions: EmotionAnalysis
     instruments: tuple[Section, ...] = ()
+
+    @property
+    def ranked(self) -> list[LeaderboardRow]:
+        """The rows of the leaderboard in the order of the ranking."""
+        rows = {row.entry.label: row for row in self.leaderboard}
+        return [rows[entry.name] for entry in self.ranking.entries]
 
     @property
     def title(self) -> str:
@@ -75,10 +84,11 @@ def study_of(
             "give the record of another model or of another day"
         )
     subset = common_subset_of(entries)
-    leaderboard, cut = leaderboard_of(subset)
+    leaderboard, cut, ranking = leaderboard_of(subset)
     return Study(
         subset=subset,
         leaderboard=tuple(leaderboard),
+        ranking=ranking,
         cut=cut,
         changes=tuple(changes_of(leaderboard, subset.distances)),
         trade_off=trade_off(leaderboard),

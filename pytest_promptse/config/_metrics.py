@@ -160,6 +160,13 @@ METRICS: dict[str, Metric] = {
             always_shown=True,
         ),
         Metric(
+            name="reworded_pass",
+            label="pass rate of the variants",
+            short_label="reworded",
+            figure=lambda task: task.variants.rates.mean(axis=-1),
+            is_unbiased=True,
+        ),
+        Metric(
             name="excess",
             label="excess sensitivity",
             short_label="excess",

@@ -9,17 +9,25 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from pytest_promptse.harden._search import LARGEST_LOSS, UNTOUCHED
+from pytest_promptse.record._queries import metric_in
 from pytest_promptse.record._sections import Column, Listing, Section, Table, table_of, text
 from pytest_promptse.reports._formatting import cause_words, signed
+from pytest_promptse.reports._ranking import (
+    PARETO,
+    difference_of,
+    metric_column,
+    shown_metrics,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_promptse.harden._candidates import TemplateCandidate
     from pytest_promptse.harden._search import Hardening
-    from pytest_promptse.record._schema import RankedRecord, Record, TaskRecord
+    from pytest_promptse.record._schema import Record, TaskRecord
     from pytest_promptse.record._sections import Cell
     from pytest_promptse.scoring._paired_gain import Gain
+    from pytest_promptse.scoring._scores import Ranked
 
 
 def diagnosis(record: Record, hardening: Hardening) -> list[str]:
@@ -129,72 +137,59 @@ def sections_of(
 
 
 def _trade(record: Record, winner: str) -> Section:
-    """Show what the winner does to AUC-E, pass@1 and the cost, as the confirmation ranks it."""
+    """Show what the winner does to stability, pass rate and cost, as the confirmation ranks it."""
     rows: list[tuple[Cell, ...]] = []
     for ranking in record.rankings:
-        figures = {ranked.template: ranked for ranked in ranking.templates}
-        old, new = figures[UNTOUCHED], figures[winner]
-        pairs: dict[str, tuple[float | None, float | None]] = {
-            "AUC-E": (old.auc_e, new.auc_e),
-            "pass@1": (old.pass_at_1, new.pass_at_1),
-            "tokens per solved": (old.tokens_per_solved, new.tokens_per_solved),
-            "cost per solved": (old.cost_per_solved, new.cost_per_solved),
-        }
-        metrics = {"auc_e": "AUC-E", "pass_at_1": "pass@1"}
-        # A difference is that of `template` minus `other`, in either order.
-        intervals = {
-            metrics[difference.metric]: difference.ci95
-            if difference.template == winner
-            else (-difference.ci95[1], -difference.ci95[0])
-            for difference in ranking.differences
-            if difference.metric in metrics and difference.ci95 is not None
-        }
-        rows += [
-            (name, before, after, intervals.get(name))
-            for name, (before, after) in pairs.items()
-            if before is not None or after is not None
-        ]
+        entries = {entry.name: entry for entry in ranking.entries}
+        old, new = entries[UNTOUCHED], entries[winner]
+        for metric in shown_metrics(ranking):
+            gap = difference_of(ranking, winner, UNTOUCHED, metric)
+            values = (old.figures[metric], new.figures[metric])
+            label = metric_in(record, metric).short_label
+            rows.append((label, *values, None if gap is None else gap.ci95))
+        rows.append(("tokens per solved", old.tokens_per_solved, new.tokens_per_solved, None))
+        rows.append(("cost per solved", old.cost_per_solved, new.cost_per_solved, None))
     columns = (
         text("figure", "figure"),
         Column(title="before", key="before"),
         Column(title="after", key="after"),
         Column(title="95 % of the change", key="ci95", kind="signed interval"),
     )
+    measured = tuple(row for row in rows if row[1:3] != (None, None))
     return Section(
         name="trade",
         title="Stability, pass rate and cost of both, in the confirmation",
         lead="The intervals cover other tasks like these, or other runs if there is one task.",
-        blocks=(Table(name="trade", title="Before and after", columns=columns, rows=tuple(rows)),),
+        blocks=(Table(name="trade", title="Before and after", columns=columns, rows=measured),),
     )
 
 
-def front(record: Record) -> list[RankedRecord]:
-    """Return the templates of a run with their figures, the most stable first."""
-    ranked = [template for ranking in record.rankings for template in ranking.templates]
-    return sorted(ranked, key=lambda row: (-(row.auc_e or 0.0), row.template))
+def front(record: Record) -> list[Ranked]:
+    """Return the templates of a run with their figures, in the order of their ranking."""
+    return [entry for ranking in record.rankings for entry in ranking.entries]
 
 
 def _front(
     hardening: Hardening, record: Record, candidates: Mapping[str, TemplateCandidate]
 ) -> Section:
     last = {name: number for number, (names, _) in enumerate(hardening.rounds, 1) for name in names}
+    shown = shown_metrics(record.rankings[0]) if record.rankings else []
     table = table_of(
         "front",
         "Candidates, as the first round measured them",
         front(record),
         (
             text("template", "template"),
-            lambda row: ("◆ " if row.pareto else "  ") + row.template,
+            lambda entry: ("◆ " if entry.pareto else "  ") + entry.name,
         ),
-        (Column(title="pass@1", key="pass_at_1"), lambda row: row.pass_at_1),
-        (Column(title="AUC-E", key="auc_e"), lambda row: row.auc_e),
+        *(metric_column(record, metric) for metric in shown),
         (
             Column(title="tokens per solved", key="tokens", kind="count"),
-            lambda row: row.tokens_per_solved and round(row.tokens_per_solved),
+            lambda entry: entry.tokens_per_solved and round(entry.tokens_per_solved),
         ),
         (
             Column(title="rounds", key="rounds", kind="count"),
-            lambda row: last.get(row.template, 0),
+            lambda entry: last.get(entry.name, 0),
         ),
     )
     ideas = table_of(
@@ -208,7 +203,7 @@ def _front(
     return Section(
         name="front",
         title="Stability, pass rate and cost",
-        lead="◆ no other template is at least as good in all three and better in one.",
+        lead=PARETO,
         blocks=(table, ideas),
     )
 

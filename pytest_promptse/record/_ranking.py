@@ -10,31 +10,19 @@ import math
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from pytest_promptse.models._base import token_cost
 from pytest_promptse.record._comparison import recorded
 from pytest_promptse.record._queries import Series, tasks_of
-from pytest_promptse.record._schema import DifferenceRecord, RankedRecord, RankingRecord
+from pytest_promptse.record._schema import RankingRecord
 from pytest_promptse.scoring._pairing import RecordedTask, shared
-from pytest_promptse.scoring._ranking import rank
+from pytest_promptse.scoring._ranking import Price, rank
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pytest_promptse.record._schema import Record, SuiteRecord, TaskRecord
-
-
-class _Price(NamedTuple):
-    """Tokens per solved task, and their cost if a price is known.
-
-    ``cost`` is in the currency of the price. Both are infinite if no task was solved.
-    """
-
-    tokens: float | None
-    cost: float | None
-
-    @property
-    def paid(self) -> float | None:
-        return self.tokens if self.cost is None else self.cost
 
 
 class _RankedTask(NamedTuple):
@@ -102,57 +90,27 @@ def _ranking(
         ]
         for name in templates
     }
-    runs = {name: [task.outcome for task in tasks] for name, tasks in ranked_tasks.items()}
-    kept = shared(list(runs.values()))
+    kept = shared([[task.outcome for task in tasks] for tasks in ranked_tasks.values()])
     common = {task.task_id for task in kept[0]}
-    prices = {
-        name: _price(
-            [task for task in tasks if task.outcome.task_id in common], record.settings.get("price")
-        )
-        for name, tasks in ranked_tasks.items()
-    }
+    if not common:
+        return None
+    price = record.settings.get("price")
     ranking = rank(
-        runs,
+        dict(zip(templates, kept, strict=True)),
         mode="light" if light else "promptse",
         distances=distances,
-        prices={name: price.paid for name, price in prices.items()},
+        prices={
+            name: _price([task for task in tasks if task.outcome.task_id in common], price)
+            for name, tasks in ranked_tasks.items()
+        },
         seed=int(record.settings.get("seed", 0)),
     )
-    if ranking is None:
-        return None
     return RankingRecord(
+        **msgspec.structs.asdict(ranking),
         model=model,
         suites=ids,
         mode="light" if light else "promptse",
-        n_tasks=ranking.n_tasks,
-        fewest_tasks=ranking.fewest,
         uneven=len({tuple(_sizes(tasks)) for tasks in kept}) > 1,
-        templates=[
-            RankedRecord(
-                template=ranked.name,
-                pass_at_1=ranked.figures["pass_at_1"],
-                auc_e=ranked.figures["auc_e"],
-                excess=ranked.figures["excess"],
-                tokens_per_solved=_finite(prices[ranked.name].tokens),
-                cost_per_solved=_finite(prices[ranked.name].cost),
-                pareto=ranked.pareto,
-            )
-            for ranked in ranking.ranked
-        ],
-        differences=[
-            DifferenceRecord(
-                metric=pair.metric,
-                template=pair.name,
-                other=pair.other,
-                difference=pair.difference,
-                ci95=pair.ci95,
-                p_value=pair.p_value,
-                p_adjusted=pair.p_adjusted,
-                real=pair.significant,
-                better=pair.better,
-            )
-            for pair in ranking.differences
-        ],
     )
 
 
@@ -163,7 +121,7 @@ def _sizes(tasks: Sequence[RecordedTask]) -> Iterator[int]:
         yield from (task.variants[name].n for name in sorted(task.variants))
 
 
-def _price(tasks: Sequence[_RankedTask], price: Sequence[float] | None) -> _Price:
+def _price(tasks: Sequence[_RankedTask], price: Sequence[float] | None) -> Price:
     """Divide the tokens of one attempt at each original by the share of solved attempts.
 
     `price` is for a million prompt tokens and a million completion tokens, or None if unknown. Both
@@ -172,15 +130,11 @@ def _price(tasks: Sequence[_RankedTask], price: Sequence[float] | None) -> _Pric
     into = out = solved = 0.0
     for task in tasks:
         if task.tokens is None:
-            return _Price(None, None)
+            return Price(None, None)
         into += task.tokens[0]
         out += task.tokens[1]
         solved += task.solved
     if not solved:
-        return _Price(math.inf, math.inf if price else None)
+        return Price(math.inf, math.inf if price else None)
     cost = token_cost((price[0], price[1]), into, out) / solved if price else None
-    return _Price((into + out) / solved, cost)
-
-
-def _finite(value: float | None) -> float | None:
-    return None if value is None or math.isinf(value) else value
+    return Price((into + out) / solved, cost)

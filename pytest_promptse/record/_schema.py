@@ -16,14 +16,13 @@ from msgspec.structs import force_setattr
 
 from pytest_promptse.errors import RecordError
 from pytest_promptse.record._instruments import InstrumentRecord  # noqa: TC001 - msgspec reads it
-from pytest_promptse.scoring._scores import Gate  # noqa: TC001 - msgspec reads it
+from pytest_promptse.scoring._scores import Gate, Ranking
 from pytest_promptse.store._measured_variant import VariantRecord  # noqa: TC001 - msgspec reads it
 from pytest_promptse.store._run_log import ShardRow  # noqa: TC001 - msgspec reads it
 
 SCHEMA = "promptse.run/1"
 Curve = dict[str, float | None]
 Interval = tuple[float, float]
-Figure = Literal["pass_at_1", "auc_e", "excess"]
 
 
 class LightRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -519,58 +518,17 @@ class ComparisonRecord(msgspec.Struct, frozen=True, kw_only=True):
     variants_only_baseline: list[tuple[str, str]] = []
 
 
-class RankedRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One template of a ranking, over the tasks and variants that all templates have.
-
-    ``tokens_per_solved`` and ``cost_per_solved`` are those of one attempt at the original prompt,
-    divided by pass@1. They are None without token counts, without a price, or if no task is solved.
-    ``pareto`` is True if no other template is at least as good in every metric and better in one.
-    """
-
-    template: str
-    pass_at_1: float | None
-    auc_e: float | None
-    excess: float | None
-    tokens_per_solved: float | None
-    cost_per_solved: float | None
-    pareto: bool
-
-
-class DifferenceRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The metric of ``template`` minus that of ``other``, with its paired 95 % interval.
-
-    ``p_value`` is that of a sign-flip test over tasks. ``p_adjusted`` is adjusted by Holm's method
-    over all differences of the ranking. ``real`` means that the difference is significant:
-    ``p_adjusted`` < 0.05. ``better`` is the template with the better value.
-    """
-
-    metric: Figure
-    template: str
-    other: str
-    difference: float
-    ci95: tuple[float, float] | None
-    p_value: float | None
-    p_adjusted: float | None
-    real: bool
-    better: str
-
-
-class RankingRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The prompt templates of one model over the same suites, sorted by pass@1.
+class RankingRecord(Ranking, frozen=True, kw_only=True):
+    """The ranking of the prompt templates of one model over the same suites.
 
     ``mode`` is the mode of the compared scores. ``uneven`` is True if templates differ in the
-    number of samples per variant, for example after adaptive sampling. With fewer than
-    ``fewest_tasks`` tasks no difference can be significant.
+    number of samples per variant, for example after adaptive sampling.
     """
 
     model: str
     suites: list[str]
     mode: Literal["promptse", "light"]
-    n_tasks: int
-    fewest_tasks: int
     uneven: bool = False
-    templates: list[RankedRecord]
-    differences: list[DifferenceRecord]
 
 
 class EntailmentRecord(msgspec.Struct, frozen=True, kw_only=True):

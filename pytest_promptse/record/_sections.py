@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -45,6 +46,15 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, tag="table"):
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     brief: int | None = None
+
+    def only_brief(self) -> Table:
+        """Return the columns that the terminal shows, with all rows."""
+        shown = [number for number, column in enumerate(self.columns) if column.brief]
+        return replace(
+            self,
+            columns=tuple(self.columns[number] for number in shown),
+            rows=tuple(tuple(row[number] for number in shown) for row in self.rows),
+        )
 
 
 class Prose(msgspec.Struct, frozen=True, kw_only=True, tag="prose"):

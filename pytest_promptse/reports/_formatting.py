@@ -14,7 +14,7 @@ from pytest_promptse._redaction import escape_commands
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_promptse.record._schema import RankedRecord, RankingRecord, SuiteRecord
+    from pytest_promptse.record._schema import SuiteRecord
 
 NOT_MEASURED = "·"
 MINUS, DASH = "\N{MINUS SIGN}", "\N{EN DASH}"
@@ -162,17 +162,3 @@ def columns(cells: Sequence[tuple[str, str]], widths: Sequence[int]) -> Text:
         line.append(" " * max(0, width - cell_len(text)))
         line.append(text, style)
     return line
-
-
-def cost_unit(ranking: RankingRecord) -> str:
-    """Return the heading for the cost of a solved task: money, or tokens without prices."""
-    if any(template.cost_per_solved is not None for template in ranking.templates):
-        return "cost per solved"
-    return "tokens per solved"
-
-
-def per_solved(ranked: RankedRecord) -> str:
-    """Return the cost of a solved task: money if prices are known, else tokens."""
-    if ranked.cost_per_solved is not None:
-        return f"{ranked.cost_per_solved:.3g}"
-    return NOT_MEASURED if ranked.tokens_per_solved is None else f"{ranked.tokens_per_solved:,.0f}"

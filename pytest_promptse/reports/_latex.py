@@ -103,13 +103,13 @@ def latex_table(table: Table, *, about: str = "") -> str:
 
     Its title is a comment, which begins with `about`.
     """
-    shown = [number for number, column in enumerate(table.columns) if column.brief]
-    kinds = [table.columns[number].kind for number in shown]
+    shown = table.only_brief()
+    kinds = [column.kind for column in shown.columns]
     return tabular(
-        [table.columns[number].title for number in shown],
+        [column.title for column in shown.columns],
         [
-            [written(row[number], kind) for number, kind in zip(shown, kinds, strict=True)]
-            for row in table.rows
+            [written(cell, kind) for cell, kind in zip(row, kinds, strict=True)]
+            for row in shown.rows
         ],
         is_text=[kind == "text" for kind in kinds],
         notes=[about + table.title],

@@ -9,21 +9,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_promptse.config._metrics import metric_label
 from pytest_promptse.record._files import write_chunks
 from pytest_promptse.record._queries import (
-    FIGURES,
     compared,
-    gap,
     losses,
     overall,
-    remarks,
     series_of,
     unscored,
-    victories,
     worst_verdict,
 )
-from pytest_promptse.record._sections import tables_in
+from pytest_promptse.record._sections import Prose, Table, tables_in
 from pytest_promptse.record._verdicts import verdict_word, verdicts_in_words
 from pytest_promptse.reports._cells import written
 from pytest_promptse.reports._escaping import escaped
@@ -31,14 +26,13 @@ from pytest_promptse.reports._estimates import estimates, scopes
 from pytest_promptse.reports._formatting import (
     DASH,
     cause_words,
-    cost_unit,
     exact,
-    per_solved,
     short,
     signed,
 )
 from pytest_promptse.reports._instruments import gate_line, problems_in_words, shown_blocks
 from pytest_promptse.reports._length_control import control_sentence
+from pytest_promptse.reports._ranking import decision, ranking_section
 from pytest_promptse.variants._word_diff import word_diff
 
 if TYPE_CHECKING:
@@ -46,9 +40,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_promptse.record._instruments import InstrumentRecord
-    from pytest_promptse.record._queries import Gap, Loss
+    from pytest_promptse.record._queries import Loss
     from pytest_promptse.record._schema import Record, SuiteRecord
-    from pytest_promptse.record._sections import Table
 
 _HARMFUL = 5
 _NAMES = 3
@@ -258,39 +251,16 @@ def _gates(record: Record) -> Iterator[str]:
 
 
 def _templates(record: Record) -> Iterator[str]:
-    """Rank the templates of each model, and list the significant differences."""
+    """Rank the templates of each model, with the sentence that decides."""
     for ranking in record.rankings:
-        over = "one task" if ranking.n_tasks == 1 else f"{ranking.n_tasks} tasks"
-        yield f"Templates of {code(ranking.model)} over {over}:"
+        section = ranking_section(record, ranking)
+        yield f"**Templates of {code(ranking.model)}: {decision(ranking, code)}**"
         yield ""
-        names = [metric_label(metric, short=True) for metric in FIGURES]
-        yield _row(
-            ["template", "Pareto", *names, cost_unit(ranking), *(f"{n} to the best" for n in names)]
-        )
-        yield _row([":--", ":-:", *["--:"] * 7])
-        for row in ranking.templates:
-            figures = [short(row.pass_at_1), short(row.auc_e), signed(row.excess), per_solved(row)]
-            gaps = [_gap(gap(ranking, row.template, metric)) for metric in FIGURES]
-            yield _row([code(row.template), "◆" if row.pareto else "", *figures, *gaps])
-        yield ""
-        for metric in FIGURES:
-            for better, worse in victories(ranking, metric):
-                names = [", ".join(map(code, side)) for side in (better, worse)]
-                label = metric_label(metric, short=True)
-                yield f"- **significant**: {label}: {names[0]} better than {names[1]}"
-        yield from (f"- {code(remark)}" for remark in remarks(ranking))
-        yield ""
-
-
-def _gap(behind: Gap) -> str:
-    if behind.difference is None:
-        return "best"
-    around = f" ({' to '.join(signed(end) for end in behind.ci95)})" if behind.ci95 else ""
-    return (
-        f"**{signed(behind.difference)}**{around}"
-        if behind.significant
-        else f"{signed(behind.difference)}{around}"
-    )
+        for block in section.blocks:
+            if isinstance(block, Table):
+                yield from _table(block.only_brief())
+            elif isinstance(block, Prose):
+                yield f"{block.text}\n"
 
 
 def _compared(record: Record) -> Iterator[str]:

@@ -46,6 +46,7 @@ from pytest_promptse.scoring._robustness import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from pytest_promptse.scoring._elasticity import Weights
     from pytest_promptse.scoring._pairing import RecordedPrompt, RecordedTask
     from pytest_promptse.scoring._samples import Floats, Mode
     from pytest_promptse.scoring._scores import Curve, Interval, Verdict
@@ -144,7 +145,7 @@ def compare_runs(
         _known_in_both(*(task_curve(task, metric, mode, over, seed) for task in pair))
         for pair in pairs.tasks
     ]
-    weights = equal_weights if metric == "drop" else area_weights
+    weights = weights_of(metric)
     ours = task_values([a for a, _ in paired], over, weights=weights)
     theirs = task_values([b for _, b in paired], over, weights=weights)
     now, then, gap, ci95, exact = None, None, None, None, None
@@ -223,6 +224,11 @@ def _compared_distances(
 def figure_distances(metric: str, distances: Sequence[float]) -> tuple[float, ...]:
     """Return the distances of the curve of a metric: one, 0, for a single figure of each task."""
     return tuple(distances) if figure_of(METRICS[metric]) is None else (_ORIGINAL,)
+
+
+def weights_of(metric: str) -> Weights:
+    """Return the weights of the distances in a metric: equal for the drop, else those of AUC-E."""
+    return equal_weights if metric == "drop" else area_weights
 
 
 def _unsolved(pairs: Pairs) -> str:

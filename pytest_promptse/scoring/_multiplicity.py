@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from pytest_promptse.scoring._samples import Floats
+    from collections.abc import Sequence
 
 P = TypeVar("P", float, float | None)
 
@@ -24,16 +22,16 @@ def benjamini_hochberg(p_values: Sequence[P]) -> list[P]:
     A test without a p-value, None, is no test. Source: Benjamini and Hochberg, Journal of the Royal
     Statistical Society B 57, 1995.
     """
-    return _adjusted(p_values, _step_up)
-
-
-def holm(p_values: Sequence[P]) -> list[P]:
-    """Return p-values adjusted for the family-wise error, in their order.
-
-    A test without a p-value, None, is no test. Source: Holm, Scandinavian Journal of Statistics 6,
-    1979.
-    """
-    return _adjusted(p_values, _step_down)
+    values = np.array(p_values, dtype=np.float64)  # None becomes NaN
+    tested = np.flatnonzero(~np.isnan(values))
+    rising = tested[np.argsort(values[tested], kind="stable")]
+    n = rising.size
+    scaled = values[rising] * n / np.arange(1, n + 1)
+    stepped = np.minimum.accumulate(scaled[::-1])[::-1]
+    adjusted = list(p_values)
+    for place, value in zip(rising, np.minimum(stepped, 1.0), strict=True):
+        adjusted[place] = float(value)
+    return adjusted
 
 
 def combined(p_value: float, tests: Sequence[float]) -> float:
@@ -45,24 +43,3 @@ def combined(p_value: float, tests: Sequence[float]) -> float:
     Biometrika 73, 1986.
     """
     return min(1.0, 2.0 * min((p_value, *benjamini_hochberg(tests))))
-
-
-def _step_up(rising: Floats) -> Floats:
-    n = rising.size
-    scaled = rising * n / np.arange(1, n + 1)
-    return np.asarray(np.minimum.accumulate(scaled[::-1])[::-1])
-
-
-def _step_down(rising: Floats) -> Floats:
-    n = rising.size
-    return np.asarray(np.maximum.accumulate(rising * np.arange(n, 0, -1)))
-
-
-def _adjusted(p_values: Sequence[P], adjust: Callable[[Floats], Floats]) -> list[P]:
-    values = np.array(p_values, dtype=np.float64)  # None becomes NaN
-    tested = np.flatnonzero(~np.isnan(values))
-    rising = tested[np.argsort(values[tested], kind="stable")]
-    adjusted = list(p_values)
-    for place, value in zip(rising, np.minimum(adjust(values[rising]), 1.0), strict=True):
-        adjusted[place] = float(value)
-    return adjusted

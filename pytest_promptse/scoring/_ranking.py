@@ -1,97 +1,66 @@
-"""Ranking of several prompt templates, with significance of every pairwise difference.
+"""Ranking of prompt templates or models by drop, with intervals of all pairwise differences.
 
-All pairs are compared over the tasks and prompts that every template has. They are compared task by
-task, so variation between tasks and prompts cancels. A difference is *significant* if a sign-flip
-test over the tasks' differences is, after Holm's correction over all pairs and figures. The
-probability of any false significant difference in a ranking is then at most 5 % (Holm, Scandinavian
-Journal of Statistics 6, 1979).
+Two figures decide, and neither contains sampling noise: the *drop*, and the *reworded pass*, which
+is the pass rate of the variants. AUC-E is no order of stability, since sampling noise lowers it
+most at pass rates near one half. The drop alone is none either: who solves nothing loses nothing.
+So the first are the entries that solve separately fewer variants than no other, and among them the
+lowest drop is first. The others follow by the same rule.
+
+*Separately* means that the interval of the paired difference excludes 0. The intervals of all pairs
+and both figures hold together with 95 %. They are Student's t over the tasks' differences, and the
+level is divided by the number of intervals (Bonferroni). ``benchmarks/ranking_simulations.py``
+compares them with two intervals of max-t type: that of a multivariate t distribution separates
+equal entries too often with few tasks, and that of a bootstrap is infinite there.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
-from pytest_promptse.config._metrics import METRICS
-from pytest_promptse.scoring._compare import ELASTICITIES, compare_runs, task_curve
-from pytest_promptse.scoring._intervals import generator, task_values
-from pytest_promptse.scoring._multiplicity import holm
-from pytest_promptse.scoring._pairing import is_solved, shared
+from pytest_promptse.config._metrics import METRICS, compared_metrics
+from pytest_promptse.scoring._compare import (
+    ELASTICITIES,
+    figure_distances,
+    task_curve,
+    weights_of,
+)
+from pytest_promptse.scoring._intervals import task_values
+from pytest_promptse.scoring._pairing import is_solved
+from pytest_promptse.scoring._scores import DECIDING, Difference, Ranked, Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_promptse.scoring._pairing import RecordedTask
+    from pytest_promptse.config._metrics import Metric
+    from pytest_promptse.scoring._pairing import RecordedPrompt, RecordedTask
     from pytest_promptse.scoring._samples import Floats, Mode
-    from pytest_promptse.scoring._scores import Interval
+    from pytest_promptse.scoring._scores import Standing
 
-Figure: TypeAlias = Literal["pass_at_1", "auc_e", "excess"]
-RANKED: tuple[Figure, ...] = ("pass_at_1", "auc_e", "excess")
-SIGNIFICANT = 0.05
-_FLIPS = 9999
-# Flips for each p-value that Holm's correction must be able to bring to significance.
-_PER_STEP = 5
-_ORIGINAL = 0.0
+_TAIL = 0.025
+_POWER = 0.8
+# A plan for more tasks than this decides nothing in practice.
+_MOST_TASKS = 10_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ranked:
-    """One template, with its figures over the tasks and prompts that all templates have.
+class Price(NamedTuple):
+    """Tokens per solved task, and their cost if a price is known.
 
-    ``pareto`` is True if no other template dominates this one. Another dominates if it is at least
-    as good in every figure and better in one. ``price`` is one of the figures if all templates have
-    one.
+    ``cost`` is in the currency of the price. Both are infinite if no task was solved.
     """
 
-    name: str
-    figures: Mapping[Figure, float | None]
-    price: float | None
-    pareto: bool
+    tokens: float | None
+    cost: float | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Difference:
-    """The figure of ``name`` minus that of ``other``, with its paired 95 % interval.
-
-    ``p_adjusted`` is adjusted by Holm's method over all differences of the ranking. Both p-values
-    are None for a single task.
-    """
-
-    metric: Figure
-    name: str
-    other: str
-    difference: float
-    ci95: Interval | None
-    p_value: float | None
-    p_adjusted: float | None
-
-    @property
-    def significant(self) -> bool:
-        """True if the difference is significant after Holm's correction."""
-        return self.p_adjusted is not None and self.p_adjusted < SIGNIFICANT
-
-    @property
-    def better(self) -> str:
-        """The name of the template with the better figure."""
-        less_is_better = METRICS[self.metric].less_is_better
-        return self.name if (self.difference > 0) != less_is_better else self.other
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ranking:
-    """The templates in order of pass@1, then of AUC-E, and the difference of every pair.
-
-    ``fewest`` is the smallest number of tasks with which a difference can be significant.
-    """
-
-    n_tasks: int
-    fewest: int
-    ranked: tuple[Ranked, ...]
-    differences: tuple[Difference, ...]
+def ranked_metrics() -> list[Metric]:
+    """Return the metrics that a ranking has, one figure for each entry: those that decide first."""
+    metrics = [metric for metric in compared_metrics() if not metric.by_distance]
+    return sorted(metrics, key=lambda metric: metric.name not in DECIDING)
 
 
 def rank(
@@ -99,76 +68,182 @@ def rank(
     *,
     mode: Mode,
     distances: Sequence[float],
-    prices: Mapping[str, float | None],
+    prices: Mapping[str, Price] | None = None,
     seed: int = 0,
-) -> Ranking | None:
-    """Rank at least two prompt templates over the same tasks.
+) -> Ranking:
+    """Rank at least two entries over the same tasks.
 
     Parameters
     ----------
     runs
-        The tasks of each template, by its name. Ids of tasks are unique in each.
+        The tasks of each entry, by its name. All have the same tasks in the same order, with their
+        originals.
     mode
-        The metric of all templates: PromptSE's elasticity or PromptSELight's.
+        The metric of all entries: PromptSE's elasticity or PromptSELight's.
     distances
         The distances of the runs, ascending.
     prices
-        The price of a solved task by template, in any unit; less is better. ``inf`` for a template
-        that solves no task, None for an unknown price.
+        The price of a solved task by entry; less is better. None without prices.
     seed
-        Seed of the random sign flips and intervals.
-
-    Returns
-    -------
-    Ranking, or None
-        None if the templates have no task in common.
+        Seed of the permutations behind a noise floor without an exact form.
 
     Raises
     ------
     ValueError
-        For fewer than two runs.
+        For fewer than two runs, or for runs with different tasks.
     """
     if len(runs) < 2:  # noqa: PLR2004 - one has nothing to be compared with
         raise ValueError(f"{len(runs)} run: a ranking compares at least two")
-    common = dict(zip(runs, shared(list(runs.values())), strict=True))
-    n_tasks = len(next(iter(common.values())))
-    if not n_tasks:
-        return None
+    if len({tuple(task.task_id for task in tasks) for tasks in runs.values()}) > 1:
+        raise ValueError("the runs have different tasks: a ranking pairs them by task")
     values = {
-        (name, metric): _values(tasks, metric, mode, distances, seed)
-        for name, tasks in common.items()
-        for metric in RANKED
+        (name, metric.name): task_figures(
+            tasks, metric.name, mode=mode, distances=distances, seed=seed
+        )
+        for name, tasks in runs.items()
+        for metric in ranked_metrics()
     }
-    flips = flips_for(math.comb(len(common), 2) * len(RANKED))
-    differences: list[Difference] = []
-    for metric in RANKED:
-        for name, other in combinations(common, 2):
-            compared = compare_runs(
-                common[name], common[other], metric, mode=mode, distances=distances, seed=seed
+    pairs = {
+        (metric, name, other): pair
+        for metric in DECIDING
+        for name, other in combinations(runs, 2)
+        if (
+            pair := _paired(
+                metric,
+                *(_Side(runs[side], values[side, metric]) for side in (name, other)),
+                distances=distances,
             )
-            if compared.difference is None:
-                continue
-            differences.append(
-                Difference(
-                    metric=metric,
-                    name=name,
-                    other=other,
-                    difference=compared.difference,
-                    ci95=compared.ci95,
-                    p_value=mean_p_value(
-                        paired_gaps(values[name, metric], values[other, metric]),
-                        flips=flips,
-                        seed=seed,
-                    ),
-                    p_adjusted=None,
-                )
-            )
+        )
+        is not None
+    }
+    comparisons = len(DECIDING) * math.comb(len(runs), 2)
+    differences = [pair.difference(*key, comparisons) for key, pair in pairs.items()]
+    figures = {
+        name: {
+            metric.name: None if (by_task := values[name, metric.name]) is None else _mean(by_task)
+            for metric in ranked_metrics()
+        }
+        for name in runs
+    }
+    order = _order(figures, differences)
+    standings = {name: _standing(name, order[0], differences) for name in order}
+    best = _pareto(figures, prices)
+    rivals = [name for name in order if standings[name] == "undecided"]
+    needed = [
+        tasks
+        for (_, *names), pair in pairs.items()
+        if rivals and {*names} == {order[0], rivals[0]}
+        if (tasks := pair.tasks_to_decide(comparisons)) is not None
+    ]
     return Ranking(
-        n_tasks=n_tasks,
-        fewest=math.ceil(math.log2(2 * max(1, len(differences)) / SIGNIFICANT)),
-        ranked=_ranked(common, values, prices),
-        differences=_adjusted(differences),
+        n_tasks=len(next(iter(runs.values()))),
+        entries=[
+            Ranked(
+                name=name,
+                figures=figures[name],
+                standing=standings[name],
+                tokens_per_solved=_finite(prices[name].tokens) if prices else None,
+                cost_per_solved=_finite(prices[name].cost) if prices else None,
+                pareto=best[name],
+            )
+            for name in order
+        ],
+        differences=differences,
+        choice=None if rivals else order[0],
+        tasks_to_decide=min(needed, default=None),
     )
+
+
+class _Pair(NamedTuple):
+    """The differences of two entries by task, and the variance of their mean from sampling alone.
+
+    ``gaps`` has shape (n tasks,). Sampling varies their mean with at least the variance
+    ``sampling``, even if all tasks happen to have the same difference.
+    """
+
+    gaps: Floats
+    sampling: float
+    less_is_better: bool
+    widest: float
+
+    @property
+    def variance(self) -> float:
+        """The variance of the mean difference over tasks; over reruns for a single task."""
+        n = self.gaps.size
+        return self.sampling if n == 1 else max(self.sampling, float(self.gaps.var(ddof=1)) / n)
+
+    def difference(self, metric: str, name: str, other: str, comparisons: int) -> Difference:
+        n, mean = self.gaps.size, _mean(self.gaps)
+        level = 1.0 - _TAIL / comparisons
+        half = float(ndtri(level) if n == 1 else stdtrit(n - 1, level)) * math.sqrt(self.variance)
+        low, high = max(-self.widest, mean - half), min(self.widest, mean + half)
+        separated = not low <= 0.0 <= high
+        winner = name if (mean < 0.0) == self.less_is_better else other
+        return Difference(
+            metric=metric,
+            name=name,
+            other=other,
+            difference=mean,
+            ci95=(low, high),
+            better=winner if separated else None,
+        )
+
+    def tasks_to_decide(self, comparisons: int) -> int | None:
+        n, mean = self.gaps.size, _mean(self.gaps)
+        if n == 1 or not mean:
+            return None
+        quantiles = float(ndtri(1.0 - _TAIL / comparisons) + ndtri(_POWER))
+        tasks = math.ceil(quantiles**2 * n * self.variance / mean**2)
+        return max(n + 1, tasks) if tasks <= _MOST_TASKS else None
+
+
+class _Side(NamedTuple):
+    """The tasks of an entry and its figure of each task, or None if it was not measured."""
+
+    tasks: Sequence[RecordedTask]
+    by_task: Floats | None
+
+
+def _paired(metric: str, ours: _Side, theirs: _Side, *, distances: Sequence[float]) -> _Pair | None:
+    a, b = ours.by_task, theirs.by_task
+    if a is None or b is None or a.size != b.size:
+        return None
+    variances = [figure_variance(t, metric, distances) for t in (*ours.tasks, *theirs.tasks)]
+    low, high = METRICS[metric].bounds
+    return _Pair(
+        # Differences that are equal in exact arithmetic must stay equal despite rounding.
+        gaps=np.round(a - b, 12),
+        sampling=math.fsum(variances) / a.size**2,
+        less_is_better=METRICS[metric].less_is_better,
+        widest=high - low,
+    )
+
+
+def figure_variance(task: RecordedTask, metric: str, distances: Sequence[float]) -> float:
+    """Return the variance of a task's drop or reworded pass from sampling completions.
+
+    `metric` is one of `DECIDING`, and `distances` are those of the run.
+    """
+    variants = [v for v in task.variants.values() if metric != "drop" or v.distance in distances]
+    if not variants:
+        return 0.0
+    if metric != "drop":
+        return math.fsum(map(rate_variance, variants)) / len(variants) ** 2
+    original = 0.0 if task.original is None else rate_variance(task.original)
+    groups = [[v for v in variants if v.distance == d] for d in distances]
+    measured = [group for group in groups if group]
+    by_distance = [math.fsum(map(rate_variance, group)) / len(group) ** 2 for group in measured]
+    return original + math.fsum(by_distance) / len(measured) ** 2
+
+
+def rate_variance(prompt: RecordedPrompt) -> float:
+    """Return the variance of a measured pass rate from sampling.
+
+    Half a pass and half a failure are added (Jeffreys' prior), so that a prompt that always passes
+    has a variance as well.
+    """
+    rate = (prompt.pass_rate * prompt.n + 0.5) / (prompt.n + 1.0)
+    return rate * (1.0 - rate) / prompt.n
 
 
 def pareto(points: Sequence[Sequence[float]]) -> list[bool]:
@@ -180,108 +255,96 @@ def pareto(points: Sequence[Sequence[float]]) -> list[bool]:
     ]
 
 
-def _values(
+def task_figures(
     tasks: Sequence[RecordedTask],
-    metric: Figure,
+    metric: str,
+    *,
     mode: Mode,
     distances: Sequence[float],
     seed: int,
 ) -> Floats | None:
+    """Return one value of a metric per task, shape (n,), whose mean is the figure of all tasks.
+
+    None if the metric was not measured, or if no original is solved and the metric needs that. The
+    parameters are those of `rank`.
+    """
     if metric in ELASTICITIES and not is_solved(tasks):
         return None
-    over = (_ORIGINAL,) if metric == "pass_at_1" else tuple(distances)
-    return task_values([task_curve(task, metric, mode, over, seed) for task in tasks], over)
+    over = figure_distances(metric, distances)
+    curves = [task_curve(task, metric, mode, over, seed) for task in tasks]
+    return task_values(curves, over, weights=weights_of(metric))
 
 
-def flips_for(comparisons: int) -> int:
-    """Return the number of sign flips that a p-value needs to reach 5 % after Holm's correction.
+def _mean(values: Floats) -> float:
+    # Means that are equal in exact arithmetic must not decide an order by their rounding.
+    return round(float(values.mean()), 12)
 
-    The smallest p-value of R random flips is about 2 / R for a two-sided test, and Holm
-    multiplies it by the number of comparisons. Five times as many flips leave that product well
-    below the level.
+
+def _order(
+    figures: Mapping[str, Mapping[str, float | None]], differences: Sequence[Difference]
+) -> list[str]:
+    """Return the names in layers, each by drop and then by reworded pass.
+
+    The first layer are the entries that solve separately fewer variants than no other, the next
+    layer those of which this is true among the rest, and so on. Entries without a drop are last.
     """
-    return max(_FLIPS, math.ceil(_PER_STEP * 2 * comparisons / SIGNIFICANT))
+
+    def key(name: str) -> tuple[float, float]:
+        drop, solved = figures[name]["drop"], figures[name]["reworded_pass"]
+        return math.inf if drop is None else drop, -(solved or 0.0)
+
+    order: list[str] = []
+    rest = list(figures)
+    while rest:
+        among = [pair for pair in differences if {pair.name, pair.other} <= {*rest}]
+        layer = [name for name in rest if not _is_behind(name, "reworded_pass", among)]
+        order += sorted(layer, key=key)
+        rest = [name for name in rest if name not in layer]
+    return order
 
 
-def paired_gaps(ours: Floats | None, theirs: Floats | None) -> Floats | None:
-    """Return the differences by task, or None if a run lacks values of some tasks."""
-    if ours is None or theirs is None or ours.size != theirs.size:
-        return None
-    return ours - theirs
-
-
-def mean_p_value(gaps: Floats | None, *, flips: int, seed: int) -> float | None:
-    """Return the two-sided p-value of a mean difference over tasks, by flipping their signs.
-
-    `gaps` has shape (n tasks,). `flips` is the number of random flips, and `seed` makes them
-    reproducible. The result is None without differences and for one task.
-    """
-    if gaps is None or gaps.size == 1:
-        return None
-    # Differences that are equal in exact arithmetic must stay equal despite rounding.
-    gaps = np.round(gaps, 12)
-    if not gaps.any():
-        return 1.0
-    from scipy.stats import permutation_test  # noqa: PLC0415 - scipy.stats takes its time
-
-    test = permutation_test(
-        (gaps,),
-        lambda x, axis: np.round(x.mean(axis=axis), 12),
-        permutation_type="samples",
-        vectorized=True,
-        n_resamples=flips,
-        batch=max(1, 2_000_000 // gaps.size),
-        rng=generator(seed, "flips"),
-    )
-    return float(test.pvalue)
-
-
-def _adjusted(differences: Sequence[Difference]) -> tuple[Difference, ...]:
-    adjusted = holm([difference.p_value for difference in differences])
-    return tuple(
-        replace(difference, p_adjusted=p)
-        for difference, p in zip(differences, adjusted, strict=True)
+def _is_behind(name: str, metric: str, differences: Sequence[Difference]) -> bool:
+    """Return whether another entry is separately better in a metric."""
+    return any(
+        pair.better not in (None, name)
+        for pair in differences
+        if pair.metric == metric and name in (pair.name, pair.other)
     )
 
 
-def _ranked(
-    common: Mapping[str, Sequence[RecordedTask]],
-    values: Mapping[tuple[str, Figure], Floats | None],
-    prices: Mapping[str, float | None],
-) -> tuple[Ranked, ...]:
-    figures: dict[str, dict[Figure, float | None]] = {
-        name: {
-            metric: None if (of_tasks := values[name, metric]) is None else float(of_tasks.mean())
-            for metric in RANKED
-        }
-        for name in common
-    }
-    measured = [m for m in RANKED if any(of_run[m] is not None for of_run in figures.values())]
-    priced = all(prices.get(name) is not None for name in common)
+def _standing(name: str, first: str, differences: Sequence[Difference]) -> Standing:
+    if name == first:
+        return "first"
+    if _is_behind(name, "reworded_pass", differences):
+        return "solves fewer"
+    of_both = [pair for pair in differences if {pair.name, pair.other} == {name, first}]
+    return "drops more" if _is_behind(name, "drop", of_both) else "undecided"
+
+
+def _pareto(
+    figures: Mapping[str, Mapping[str, float | None]], prices: Mapping[str, Price] | None
+) -> dict[str, bool]:
+    paid = [] if prices is None else [_paid(prices[name]) for name in figures]
     points = [
         [
-            *(_upwards(metric, of_run[metric]) for metric in measured),
-            *([-(prices[name] or 0.0)] if priced else []),
+            _upwards(of_entry["pass_at_1"], sign=1.0),
+            _upwards(of_entry["reworded_pass"], sign=1.0),
+            _upwards(of_entry["drop"], sign=-1.0),
+            *([] if not paid or None in paid else [-(paid[number] or 0.0)]),
         ]
-        for name, of_run in figures.items()
+        for number, of_entry in enumerate(figures.values())
     ]
-    ranked = [
-        Ranked(name=name, figures=figures[name], price=prices.get(name), pareto=best)
-        for name, best in zip(common, pareto(points), strict=True)
-    ]
-    return tuple(
-        sorted(
-            ranked,
-            key=lambda template: (
-                -(template.figures["pass_at_1"] or 0.0),
-                -(template.figures["auc_e"] or 0.0),
-            ),
-        )
-    )
+    return dict(zip(figures, pareto(points), strict=True))
 
 
-def _upwards(metric: Figure, value: float | None) -> float:
-    if value is None:  # a template that solves nothing
-        return -math.inf
+def _paid(price: Price) -> float | None:
+    return price.tokens if price.cost is None else price.cost
+
+
+def _upwards(value: float | None, *, sign: float) -> float:
     # Rounded as in the reports. Otherwise noise in the last digits would decide dominance.
-    return round(-value if METRICS[metric].less_is_better else value, 9)
+    return -math.inf if value is None else round(sign * value, 9)
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or math.isinf(value) else value

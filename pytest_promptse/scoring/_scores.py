@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 Verdict: TypeAlias = Literal["pass", "fail", "inconclusive"]
 Interval: TypeAlias = tuple[float, float]
+DECIDING = ("drop", "reworded_pass")
+"""The metrics by which a ranking separates its entries."""
+Standing: TypeAlias = Literal["first", "undecided", "drops more", "solves fewer"]
+"""The place of an entry of a ranking after the first, with the reason."""
 Curve: TypeAlias = "dict[float, float | None]"
 SpeaksFor: TypeAlias = Literal["tasks", "tasks+emotions", "reruns"]
 """The population that an interval covers: further tasks with the same emotions, further tasks and
@@ -203,3 +208,67 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict | None
     message: str
     warnings: list[str] = []
+
+
+class Ranked(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry of a ranking: a template or a model, over the tasks and variants that all have.
+
+    ``figures`` has the compared metrics by name, each None if it was not measured. ``standing`` is
+    ``first``, or why the entry comes after the first: it ``drops more`` or, than any other entry,
+    ``solves fewer`` variants. Otherwise the intervals leave the order of the two ``undecided``.
+
+    ``tokens_per_solved`` and ``cost_per_solved`` are those of one attempt at the original prompt,
+    divided by pass@1. They are None without token counts, without a price, or if no task is solved.
+    ``pareto`` is True if no other entry is at least as good in pass@1, reworded pass, drop and
+    price, and better in one.
+    """
+
+    name: str
+    figures: dict[str, float | None]
+    standing: Standing
+    tokens_per_solved: float | None = None
+    cost_per_solved: float | None = None
+    pareto: bool
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """A metric of ``name`` minus that of ``other``, paired by task.
+
+    The intervals ``ci95`` of all differences of a ranking hold together with 95 %. ``better`` is
+    the entry with the better figure, or None if the interval contains 0: the pair is undecided. The
+    intervals of a single task cover other runs of its prompts and not other tasks.
+    """
+
+    metric: str
+    name: str
+    other: str
+    difference: float
+    ci95: tuple[float, float]
+    better: str | None
+
+    def turned(self) -> Difference:
+        """Return the same difference as that of ``other`` minus ``name``."""
+        low, high = self.ci95
+        return replace(
+            self,
+            name=self.other,
+            other=self.name,
+            difference=-self.difference,
+            ci95=(-high, -low),
+        )
+
+
+class Ranking(msgspec.Struct, frozen=True, kw_only=True):
+    """Entries in their order, and the difference of every pair in reworded pass and drop.
+
+    ``choice`` is the first entry if every other one drops more or solves fewer variants, else None.
+    ``tasks_to_decide`` is roughly the number of tasks that separates the first entry from the next
+    undecided one with 80 %, if they differ as measured. It is None if no entry is undecided, or if
+    more than 10,000 tasks would be needed.
+    """
+
+    n_tasks: int
+    entries: list[Ranked]
+    differences: list[Difference]
+    choice: str | None
+    tasks_to_decide: int | None

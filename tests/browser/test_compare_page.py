@@ -55,7 +55,7 @@ def test_nothing_that_anyone_wrote_runs(hostile, open_page):
 
 def test_the_leaderboard_sorts_both_ways_from_the_keyboard(paper, open_page):
     page = open_page(paper)
-    table = page.locator("#leaderboard table")
+    table = page.locator("#leaderboard table").first
     button = table.get_by_role("button", name="pass@1")
     column = table.locator("thead th").all_text_contents().index("pass@1")
 
@@ -64,7 +64,7 @@ def test_the_leaderboard_sorts_both_ways_from_the_keyboard(paper, open_page):
         return [float(row.locator("> *").nth(column).text_content()) for row in rows]
 
     sorted_by = table.locator("thead th[aria-sort]")
-    assert sorted_by.all_text_contents() == ["AUC-E"]
+    assert sorted_by.all_text_contents() == ["#"]
     button.focus()
     page.keyboard.press("Enter")
     assert shown() == sorted(shown())

@@ -26,8 +26,9 @@ def test_models_are_shown_side_by_side(capsys):
     assert out.startswith("2 models side by side, from 2 records\n")
     rows = [line.split() for line in out.splitlines()]
     [best] = [row for row in rows if row[:2] == ["1", "beta-34b"]]
-    assert best[2:6] == ["1", "to", "2", "0.500"]
-    assert "\nUndecided which loses least of beta-34b, alpha-7b; about " in out
+    # Reworded pass, drop with its interval, AUC-E, pass@1.
+    assert (best[2], best[-2]) == ("0.500", "0.500")
+    assert "Undecided between beta-34b and alpha-7b: " in out
     assert "missing: a correlation needs 3 models with a drop, there are 2" in out
     assert "RQ4: valence and arousal" in out
 

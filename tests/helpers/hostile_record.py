@@ -15,13 +15,11 @@ from pytest_promptse.record._schema import (
     BaselineRecord,
     ComparedRecord,
     ComparisonRecord,
-    DifferenceRecord,
     EmotionRecord,
     ErrorRecord,
     InvocationRecord,
     MetricRecord,
     ModelRecord,
-    RankedRecord,
     RankingRecord,
     Record,
     SubgroupRecord,
@@ -30,7 +28,7 @@ from pytest_promptse.record._schema import (
     TaskRecord,
     UsageRecord,
 )
-from pytest_promptse.scoring._scores import Gate
+from pytest_promptse.scoring._scores import Difference, Gate, Ranked, Standing
 from pytest_promptse.store._measured_variant import SampleRecord
 
 ATTACKS = (
@@ -190,14 +188,12 @@ def _task(suite: str, model: str, number: int, programs: int) -> TaskRecord:
 
 
 def _ranking() -> RankingRecord:
-    def ranked(template: str, rate: float) -> RankedRecord:
-        return RankedRecord(
-            template=template,
-            pass_at_1=rate,
-            auc_e=0.8,
-            excess=0.1,
+    def ranked(template: str, rate: float, standing: Standing) -> Ranked:
+        return Ranked(
+            name=template,
+            figures={"pass_at_1": rate, "reworded_pass": rate, "drop": 0.0, ATTACK: 0.8},
+            standing=standing,
             tokens_per_solved=80.0,
-            cost_per_solved=None,
             pareto=True,
         )
 
@@ -206,21 +202,19 @@ def _ranking() -> RankingRecord:
         suites=list(SUITES),
         mode="promptse",
         n_tasks=8,
-        fewest_tasks=10,
-        templates=[ranked(ATTACKS[2], 0.9), ranked(ATTACKS[7], 0.1)],
+        entries=[ranked(ATTACKS[2], 0.9, "first"), ranked(ATTACKS[7], 0.1, "undecided")],
         differences=[
-            DifferenceRecord(
-                metric="pass_at_1",
-                template=ATTACKS[2],
+            Difference(
+                metric="drop",
+                name=ATTACKS[2],
                 other=ATTACKS[7],
                 difference=0.8,
-                ci95=(0.6, 0.9),
-                p_value=0.001,
-                p_adjusted=0.003,
-                real=True,
-                better=ATTACKS[2],
+                ci95=(-0.6, 0.9),
+                better=None,
             )
         ],
+        choice=None,
+        tasks_to_decide=20,
     )
 
 

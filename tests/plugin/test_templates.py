@@ -251,16 +251,19 @@ def test_templates_are_ranked_with_what_a_solved_task_takes(prompts, run, pytest
     result = run("--promptse-model", "tiny", *BOTH, *REPORT)
     assert result.ret == 0
     result.stdout.fnmatch_lines(
-        ["tiny with 2 templates*", "template *", "plain *", "wordy *", "templates, over one task"]
+        [
+            *("tiny with 2 templates*", "template *", "plain *", "wordy *"),
+            "Templates of tiny, over one task",
+        ]
     )
     [ranking] = record(pytester)["rankings"]
     assert ranking["suites"] == ["test_slug.py::test_slugify"]
-    assert {one["template"] for one in ranking["templates"]} == {"plain", "wordy"}
-    plain = next(one for one in ranking["templates"] if one["template"] == "plain")
+    entries = {entry["name"]: entry for entry in ranking["entries"]}
+    assert entries.keys() == {"plain", "wordy"}
     [task] = [task for task in record(pytester)["tasks"] if task["template"] == "plain"]
     original = task["original"]
     spent = original["prompt_tokens"] + original["completion_tokens"]
-    assert plain["tokens_per_solved"] == pytest.approx(spent / original["pass_rate"])
+    assert entries["plain"]["tokens_per_solved"] == pytest.approx(spent / original["pass_rate"])
 
 
 TWO = "---\nfirst: |\n  Repeat: {{ task.prompt }}\n---\nSolve: {{ first }}"

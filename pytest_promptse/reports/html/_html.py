@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_promptse.config._metrics import metric_label
 from pytest_promptse.record._files import write_chunks
 from pytest_promptse.record._queries import (
-    FIGURES,
     causes,
     compared,
-    gap,
     losses,
     overall,
-    remarks,
     series_of,
     tasks_of,
     unscored,
-    victories,
     worst_change,
 )
 from pytest_promptse.record._verdicts import remedy, verdict_word, verdicts_in_words
 from pytest_promptse.reports._escaping import escaped
 from pytest_promptse.reports._estimates import estimates, scopes
-from pytest_promptse.reports._formatting import cost_unit, per_solved
 from pytest_promptse.reports._instruments import (
     Administered,
     problems_in_words,
@@ -31,13 +25,14 @@ from pytest_promptse.reports._instruments import (
     side_by_side,
 )
 from pytest_promptse.reports._length_control import control_rows, control_sentence
+from pytest_promptse.reports._ranking import ranking_section
 from pytest_promptse.reports.html import _standalone_page
 from pytest_promptse.reports.html._embedded_data import LIMIT_BYTES, embed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_promptse.record._schema import RankingRecord, Record
+    from pytest_promptse.record._schema import Record
 
 _HARMFUL = 8
 
@@ -92,7 +87,7 @@ def render(record: Record, *, limit: int = LIMIT_BYTES) -> str:
         compared=compared(record),
         distances=sorted({d for suite in record.suites for d in suite.elasticity}, key=float),
         several_suites=len({suite.id for suite in record.suites}) > 1,
-        rankings=[_ranking(ranking) for ranking in record.rankings],
+        rankings=[ranking_section(record, ranking) for ranking in record.rankings],
         curves=_figures.curves(record, series),
         subgroups=_figures.subgroups(record),
         instruments=_instruments(record),
@@ -135,28 +130,6 @@ def _instruments(record: Record) -> list[dict[str, Any]]:
             }
         )
     return instruments
-
-
-def _ranking(ranking: RankingRecord) -> dict[str, Any]:
-    return {
-        "of": ranking,
-        "figures": [metric_label(metric, short=True) for metric in FIGURES],
-        "unit": cost_unit(ranking),
-        "rows": [
-            (
-                ranked,
-                per_solved(ranked),
-                [gap(ranking, ranked.template, metric) for metric in FIGURES],
-            )
-            for ranked in ranking.templates
-        ],
-        "victories": [
-            (metric_label(metric, short=True), better, worse)
-            for metric in FIGURES
-            for better, worse in victories(ranking, metric)
-        ],
-        "remarks": remarks(ranking),
-    }
 
 
 def _causes(record: Record) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from pytest_promptse.reports._escaping import escaped
 from pytest_promptse.reports._estimates import scopes
 from pytest_promptse.reports._formatting import WIDE, console, label, printed
 from pytest_promptse.reports._length_control import control_lines
+from pytest_promptse.reports._ranking import decision, ranking_section
 from pytest_promptse.reports.terminal._harmful import SHOWN, harmful
 from pytest_promptse.reports.terminal._heatmap import heatmap
 from pytest_promptse.reports.terminal._instruments import instrument_lines
@@ -25,7 +26,7 @@ from pytest_promptse.reports.terminal._overview import (
     saved,
     title,
 )
-from pytest_promptse.reports.terminal._ranking import ranking_lines, significant_differences
+from pytest_promptse.reports.terminal._sections import lines_of
 from pytest_promptse.reports.terminal._variants import calibration, variant_lines
 
 if TYPE_CHECKING:
@@ -77,13 +78,11 @@ def _brief(record: Record, width: int) -> Iterator[Text]:
     for suite in record.suites:
         yield one_line(suite, width=width, name_model=several)
     for ranking in record.rankings:
-        best = ", ".join(ranked.template for ranked in ranking.templates if ranked.pareto)
-        yield Text(f"templates of {ranking.model}: Pareto set {best}")
-        yield from (Text(f"significant: {line}") for line in significant_differences(ranking))
+        yield Text(f"templates of {ranking.model}: {decision(ranking)}")
     yield from _errors(record)
 
 
-def _sections(record: Record, out: Console, *, verbose: bool) -> Iterator[Iterable[Text]]:
+def _sections(record: Record, out: Console, *, verbose: bool) -> Iterator[Iterable[Text | Grid]]:
     """Yield the lines of each section, grouped by model.
 
     `out` is used for its width and for wrapping. `verbose` also shows each template of a model
@@ -102,7 +101,7 @@ def _sections(record: Record, out: Console, *, verbose: bool) -> Iterator[Iterab
 
 def _templates(
     record: Record, several: Sequence[Series], out: Console, *, verbose: bool
-) -> Iterator[Iterable[Text]]:
+) -> Iterator[Iterable[Text | Grid]]:
     """Show the templates of a model side by side. ``-v`` also shows each of them alone.
 
     `several` are the series of one model, one per template. `out` is used for its width and for
@@ -118,7 +117,12 @@ def _templates(
         yield (Text(line) for line in control_lines(suites, verbose=False))
     for ranking in record.rankings:
         if ranking.model == several[0].model:
-            yield ranking_lines(ranking, width=out.width)
+            section = ranking_section(record, ranking)
+            yield [
+                Text(section.title, "bold"),
+                Text(section.lead),
+                *lines_of(section.blocks, verbose=verbose),
+            ]
     if not verbose:
         yield harmful(
             losses(tasks_of(record, *several), most=SHOWN),
