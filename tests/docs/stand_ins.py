@@ -36,8 +36,10 @@ const initials = (name: string): string => name.split(" ").map((word) => word.ch
 _SOLUTIONS = {"chunk(": CHUNK, "formatPrice(": FORMAT_PRICE, "initials(": INITIALS}
 # Popular plugins that the pages do not mention, and that only some environments have.
 _WITHOUT = "-p no:asyncio -p no:django -p no:randomly -p no:rerunfailures"
-# Each of them checks its arguments and installs nothing.
-_INSTALLERS = ("pip", "apt-get", "sysctl", "sudo")
+# The packages of Node for tests. `npm install` in their folder makes them.
+NODE_PACKAGES = ROOT / "tests/toolchains/check_files/node_modules"
+# Each of them checks its arguments and installs nothing. Those of Node are linked.
+_INSTALLERS = ("pip", "npm", "apt-get", "sysctl", "sudo")
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
@@ -74,11 +76,11 @@ sys.exit(install(*sys.argv))
 
 def install(command: str, *arguments: str) -> int | str:
     """Return 0, or a message about the installer's wrong arguments."""
-    if command == "sudo":
-        return install(*arguments)
-    if command == "sysctl":
-        return 0
+    if command in ("sudo", "sysctl"):
+        return install(*arguments) if command == "sudo" else 0
     wanted = [one for one in arguments[1:] if not one.startswith("-")]
+    if command == "npm":
+        return _install_of_node(wanted)
     if command == "apt-get":
         known = set(re.findall(r"[\w.+-]+", (ROOT / "tools/setup").read_text()))
         return next((f"{one}: not in tools/setup" for one in wanted if one not in known), 0)
@@ -93,3 +95,10 @@ def install(command: str, *arguments: str) -> int | str:
             if extra and extra not in extras:
                 return f"{one}: there is no extra {extra}"
     return 0
+
+
+def _install_of_node(wanted: list[str]) -> int | str:
+    if wanted:
+        Path("node_modules").symlink_to(NODE_PACKAGES)
+    missing = [name for name in wanted if not (NODE_PACKAGES / name).is_dir()]
+    return f"{missing[0]}: not in {NODE_PACKAGES}" if missing else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from pages import PAGES, ROOT, UPDATE, Block, blocks, rewrite
 from shown_output import first_missing, updated
+from stand_ins import NODE_PACKAGES
 
 # Commands that cannot run here, by a part of the command, with the reason.
 NOT_RUN = {
@@ -46,6 +47,11 @@ def test_a_page_does_what_it_says(page, shell, paid_model, pytestconfig):
     if any((block.file or "").startswith("test_") for block in blocks(page)):
         # The page begins with a test of its own.
         (shell.project / "test_slug.py").unlink()
+    if (
+        any("npm install" in block.commands for block in blocks(page))
+        and not NODE_PACKAGES.exists()
+    ):
+        pytest.skip(f"needs npm install --prefix {NODE_PACKAGES.parent}")
     is_updated = pytestconfig.getoption(UPDATE, default=False)
     now: dict[Block, list[str]] = {}
     variables = {}

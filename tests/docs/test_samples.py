@@ -38,6 +38,9 @@ MULTIPL_E = {
     "stop_tokens": [],
 }
 
+# A reader's test file, which a page names.
+CHECK_FILE = 'import "node:test";\nimport { slugify } from "./slug.ts";\n'
+
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 
@@ -90,6 +93,7 @@ def test_python_is_python(block):
 def test_a_marked_test_is_collected(block, tmp_path, fork_server):
     (tmp_path / "test_it.py").write_text(block.text)
     (tmp_path / "humaneval-ts-reworded.jsonl").write_text(json.dumps(MULTIPL_E))
+    (tmp_path / "slug.test.ts").write_text(CHECK_FILE)
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "--promptse-model", "tiny"]
     done = fork_server.run(command, cwd=str(tmp_path), env=environment(tmp_path))
     assert done.returncode == 0, done.stdout
