@@ -25,12 +25,11 @@ import yaml
 
 from pytest_promptse.tasks import humaneval
 from pytest_promptse.tasks._task import Task
-from pytest_promptse.variants._distance import added_words
+from pytest_promptse.variants._distance import added_words, normalised
 from pytest_promptse.variants._generate import Selection, VariantSet, can_be_made_again, generate
 from pytest_promptse.variants._language import main_language
 from pytest_promptse.variants._length_control import length_matched
 from pytest_promptse.variants._library import Library
-from pytest_promptse.variants.invariance._judge import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_promptse._suggestions import nearest
 from pytest_promptse.config._option_types import reports
 from pytest_promptse.errors import SettingsError
+from pytest_promptse.reports._writers import KINDS, writer_of
 
 if TYPE_CHECKING:
     import argparse
@@ -67,18 +68,16 @@ def check_kinds(command: str, targets: Sequence[str]) -> tuple[str, ...]:
     SettingsError
         If a target is malformed or its kind is unknown.
     """
-    from pytest_promptse.reports._writers import WRITERS  # noqa: PLC0415 - `--help` is quick
-
     try:
         checked = reports(list(targets)) if targets else ()
     except ValueError as error:
         raise SettingsError(f"{command}: {error}") from None
     for target in checked:
         kind = target.partition(":")[0]
-        if kind not in WRITERS:
+        if kind not in KINDS:
             raise SettingsError(
-                f"{command} {target}: there is no report {kind!r}{nearest(kind, WRITERS)}; "
-                f"there are {', '.join(WRITERS)}"
+                f"{command} {target}: there is no report {kind!r}{nearest(kind, KINDS)}; "
+                f"there are {', '.join(KINDS)}"
             )
     return checked
 
@@ -88,8 +87,6 @@ def write_reports(record: Record, targets: Sequence[str]) -> None:
 
     A target is KIND:PATH, as checked before.
     """
-    from pytest_promptse.reports._writers import WRITERS  # noqa: PLC0415 - `--help` is quick
-
     for target in targets:
         kind, _, path = target.partition(":")
-        WRITERS[kind](record, Path.cwd() / path)
+        writer_of(kind)(record, Path.cwd() / path)

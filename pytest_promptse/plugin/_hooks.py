@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 __all__ = ["candidate", "program", "task"]
 
 _T = TypeVar("_T")
-_REPORTS = ("json", "html", "md", "github", "csv", "latex")
 _VLLM_LIBRARIES = ("torch", "vllm", "transformers", "huggingface_hub", "tokenizers")
 _MARK = (
     "promptse(prompt_or_tasks, *, entry_point=None, reference=None, **settings): send a model the "
@@ -318,8 +317,10 @@ def _check_report(config: pytest.Config, report: str) -> None:
         from pytest_promptse.reports.html._html import check_installed
 
         check_installed()
-    if kind not in _REPORTS:
-        kinds = [*_REPORTS, *names_of(config, "report")]
+    from pytest_promptse.reports._writers import KINDS
+
+    if kind not in KINDS:
+        kinds = [*KINDS, *names_of(config, "report")]
         raise SettingsError(
             f"--promptse-report {report}: there is no report {kind!r}{nearest(kind, kinds)}; "
             f"there are {', '.join(kinds)}"

@@ -14,7 +14,6 @@ import pytest
 from msgspec.structs import replace as replace_fields
 
 from pytest_promptse.compare._baseline import Baselines
-from pytest_promptse.compare._history import append as append_to_history
 from pytest_promptse.errors import ModelError, PromptseError, RecordError, SettingsError, StoreError
 from pytest_promptse.plugin._checks import explain_comparison, folders_noted
 from pytest_promptse.plugin._extensions import backend_named, rewriter_named
@@ -38,10 +37,8 @@ from pytest_promptse.record._files import LAST_RUN
 from pytest_promptse.record._files import write as write_record
 from pytest_promptse.record._instruments import with_baseline
 from pytest_promptse.record._verdicts import remedy
-from pytest_promptse.reports._writers import WRITERS
-from pytest_promptse.reports.terminal._comparison import render_comparisons
+from pytest_promptse.reports._writers import writer_of
 from pytest_promptse.reports.terminal._summary import render
-from pytest_promptse.run._outlook import outlooks
 from pytest_promptse.run._run import PromptseRun
 from pytest_promptse.run._shards import plan_shard
 from pytest_promptse.sandbox._checker import open_descriptors
@@ -379,6 +376,8 @@ class PromptseSession:
         run = self.run
         jobs = list({job.key: job for item in measured for job in item.jobs}.values())
         if run.settings.dry_run:
+            from pytest_promptse.run._outlook import outlooks  # noqa: PLC0415 - scipy
+
             lines = run.estimate(selected, jobs)
             suites = list({suite.key: suite for suite, _ in selected}.values())
             self._headlines = [f"promptse: plan for {line}" for line in (*lines, *outlooks(suites))]
@@ -424,7 +423,7 @@ class PromptseSession:
         self._record = compared = self._compared(record)
         for report in self.run.settings.report:
             kind, _, path = report.partition(":")
-            write = self._config.hook.pytest_promptse_report(kind=kind) or WRITERS[kind]
+            write = self._config.hook.pytest_promptse_report(kind=kind) or writer_of(kind)
             try:
                 write(compared, self._config.invocation_params.dir / path)
             except PromptseError as error:
@@ -471,6 +470,8 @@ class PromptseSession:
                 "measured; run all tests again, or give --promptse-save-incomplete"
             )
             return
+        from pytest_promptse.compare._history import append as append_to_history  # noqa: PLC0415 - only here
+
         try:
             path = self._baselines.save(name, record)
             append_to_history(name, record, self._config.rootpath)
@@ -506,6 +507,10 @@ class PromptseSession:
 
     def _summarise_comparison(self, record: Record, terminal: Any) -> None:
         if record.comparisons:
+            from pytest_promptse.reports.terminal._comparison import (  # noqa: PLC0415 - only here
+                render_comparisons,
+            )
+
             about = record.comparisons[0].baseline
             writer = self._config.get_terminal_writer()
             terminal.section(f"promptse: compared with {about.name}")

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
-
-from pytest_promptse.record import _files, _tables
-from pytest_promptse.reports import _github, _latex, _markdown
-from pytest_promptse.reports.html import _html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -14,12 +11,22 @@ if TYPE_CHECKING:
 
     from pytest_promptse.record._schema import Record
 
-WRITERS: Mapping[str, Callable[[Record, Path], None]] = {
-    "json": _files.write,
-    "html": _html.write,
-    "md": _markdown.write,
-    "github": _github.write,
-    "csv": _tables.write_csv,
-    "latex": _latex.write,
+_WRITERS: Mapping[str, tuple[str, str]] = {
+    "json": ("pytest_promptse.record._files", "write"),
+    "html": ("pytest_promptse.reports.html._html", "write"),
+    "md": ("pytest_promptse.reports._markdown", "write"),
+    "github": ("pytest_promptse.reports._github", "write"),
+    "csv": ("pytest_promptse.record._tables", "write_csv"),
+    "latex": ("pytest_promptse.reports._latex", "write"),
 }
-"""Writer by report kind, the part of ``--promptse-report KIND:PATH`` before the colon."""
+"""Module and name of the writer by report kind, as in ``--promptse-report KIND:PATH``."""
+
+KINDS = tuple(_WRITERS)
+"""The kinds of reports that the package writes."""
+
+
+def writer_of(kind: str) -> Callable[[Record, Path], None]:
+    """Return the writer of a kind of report. Most runs need one, and import the others in vain."""
+    module, name = _WRITERS[kind]
+    writer: Callable[[Record, Path], None] = getattr(import_module(module), name)
+    return writer

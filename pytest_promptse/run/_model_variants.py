@@ -21,12 +21,12 @@ from pytest_promptse.sampling._job import Job
 from pytest_promptse.sampling._sampler import Sampler
 from pytest_promptse.store._run_log import EntailmentRow, RewriteRow
 from pytest_promptse.store._store import Store
+from pytest_promptse.variants._distance import normalised
 from pytest_promptse.variants._entailment import DECODING as ENTAILMENT_DECODING
 from pytest_promptse.variants._entailment import can_be_cleared
 from pytest_promptse.variants._generate import outline_of, requests_for, variant_of
 from pytest_promptse.variants._rewriter import WRITING, Ask, Draft
 from pytest_promptse.variants.invariance._finding import Finding
-from pytest_promptse.variants.invariance._judge import Judge, normalised
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         WritingModel,
     )
     from pytest_promptse.variants._variant import Variant
+    from pytest_promptse.variants.invariance._judge import Judge
 
 __all__ = [
     "DoubtedText",
@@ -375,7 +376,7 @@ class ModelVariants:
         if not isinstance(pending, Rewrite):
             return []
         variant = f"{pending.variant.id}-{pending.variant.seed}"
-        doubts = Judge(pending.task.prompt, pending.library).most_doubts()
+        doubts = _judge_of(pending).most_doubts()
         questions = pending.questions(doubts)
         prompt = progress.job.prompt if progress.job else Prompt(user=pending.task.prompt)
         text = pending.job(Ask(prompt=prompt, decoding=WRITING), 0)
@@ -482,8 +483,7 @@ class ModelVariants:
         `taken` are the normalised texts of other variants. A draft is doubtful if a judge model can
         be asked and may clear all findings.
         """
-        judge = Judge(rewrite.task.prompt, rewrite.library)
-        findings = draft.findings or judge.findings(
+        findings = draft.findings or _judge_of(rewrite).findings(
             draft.text, others=taken, waived=rewrite.rewriter.waives
         )
         others = tuple(rewrite.also(draft.text))
@@ -622,6 +622,13 @@ def write_all(
         n_texts=sum(row.texts for row in rows.values()),
         usage=usage,
     )
+
+
+def _judge_of(rewrite: Rewrite) -> Judge:
+    # Most runs have no text by a model, and its patterns take time to compile.
+    from pytest_promptse.variants.invariance._judge import Judge  # noqa: PLC0415
+
+    return Judge(rewrite.task.prompt, rewrite.library)
 
 
 def no_room(error: ModelError) -> str:

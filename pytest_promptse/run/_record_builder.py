@@ -17,7 +17,6 @@ from pytest_promptse.errors import NotScoredError
 from pytest_promptse.models._base import token_cost
 from pytest_promptse.record._files import CompressedTasks
 from pytest_promptse.record._queries import describe_metric, worst_verdict
-from pytest_promptse.record._ranking import rank_templates
 from pytest_promptse.record._schema import (
     SCHEMA,
     AnswersRecord,
@@ -249,6 +248,10 @@ def fill_record(
             ErrorRecord(where=row.where, message=row.message) for row in run_log.rows(ErrorRow)
         ],
     )
+    if not record.templates:
+        return record
+    from pytest_promptse.record._ranking import rank_templates  # noqa: PLC0415 - few runs need it
+
     return replace(record, rankings=rank_templates(record))
 
 

@@ -18,7 +18,6 @@ from pytest_promptse.errors import PromptseError, TaskError, VariantError
 from pytest_promptse.models._base import Prompt
 from pytest_promptse.run._model_variants import DoubtedText, PendingText, rewrites
 from pytest_promptse.tasks._template import render, render_first
-from pytest_promptse.variants._audit import check_frozen, frozen
 from pytest_promptse.variants._entailment import EntailmentJudge
 from pytest_promptse.variants._files import folder_of, template_folder
 from pytest_promptse.variants._generate import Selection, generate, measured, outlines
@@ -371,6 +370,8 @@ class VariantMaker:
     def _read_frozen(
         self, folder: Path, task: Task, settings: Settings, *, view: View | None = None
     ) -> TaskVariants:
+        from pytest_promptse.variants._audit import check_frozen, frozen  # noqa: PLC0415 - the judge
+
         stored = frozen(folder, task, distances=settings.distances, per_distance=settings.variants)
 
         def checked() -> Sequence[Variant | PendingText]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit
+import scipy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -94,6 +94,6 @@ def count_answers(prompts: Iterable[PromptAnswers], *, temperature: float) -> An
         logprob = np.array(prompt.logprobs, dtype=np.float64)
         tokens = np.maximum(np.array(prompt.n_tokens, dtype=np.float64), 1.0)
         per_token = np.clip(np.exp(logprob / tokens), 1e-12, 1.0 - 1e-12)
-        sharper = expit((np.log(per_token) - np.log1p(-per_token)) / temperature)
+        sharper = scipy.special.expit((np.log(per_token) - np.log1p(-per_token)) / temperature)
         expected += (m - 1) / 2.0 * float((sharper**tokens).sum())
     return Answers(n=n, distinct=distinct, equal_pairs=pairs, expected_pairs=expected)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy
 
 from pytest_promptse.config._metrics import METRICS
 from pytest_promptse.scoring._elasticity import area_weights, equal_weights
@@ -191,7 +191,7 @@ def emotion_intervals(
     n = table.influences.size
     if n < 2:  # noqa: PLR2004 - one emotion does not vary
         return None
-    quantile = float(stdtrit(n - 1, 1.0 - 0.025 / looks))
+    quantile = float(scipy.special.stdtrit(n - 1, 1.0 - 0.025 / looks))
     half = quantile * float(table.influences.std(ddof=1)) / math.sqrt(n)
     exact = exact_interval(np.clip(table.means, *bounds), bounds=bounds, looks=looks, rng=rng)
     if exact is None:

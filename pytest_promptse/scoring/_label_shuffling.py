@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -86,7 +86,8 @@ def label_p_values(
         by_size[k].append((centred, member))
     if len(variants) >= _MANY:
         spread = np.sqrt(np.where(variance > 0.0, variance, 1.0))
-        p_values = np.where(variance > _TIE, 2.0 * ndtr(-np.abs(observed) / spread), 1.0)
+        tails = scipy.special.ndtr(-np.abs(observed) / spread)
+        p_values = np.where(variance > _TIE, 2.0 * tails, 1.0)
         return {label: float(p_values[at]) for label, at in column.items()}
     drawn = np.zeros((_SHUFFLES, len(labels)))
     for group in by_size.values():

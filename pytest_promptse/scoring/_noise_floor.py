@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import betaln, xlog1py, xlogy
+import scipy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,7 +84,8 @@ def stable_gap(m_p: int, m_v: int, passed: int) -> float:
 
 def _binomial(m: int, rate: float) -> Floats:
     k = np.arange(m + 1)
-    logs = xlogy(k, rate) + xlog1py(m - k, -rate) - betaln(k + 1, m - k + 1)
+    special = scipy.special
+    logs = special.xlogy(k, rate) + special.xlog1py(m - k, -rate) - special.betaln(k + 1, m - k + 1)
     probabilities = np.exp(logs - logs.max())
     return np.asarray(probabilities / probabilities.sum())
 
@@ -149,6 +150,7 @@ def _null(m_p: int, m_v: int, passed: int) -> tuple[Floats, Floats]:
     first = np.arange(max(0, passed - m_v), min(m_p, passed) + 1)
     gaps = np.abs(first / m_p - (passed - first) / m_v)
     # The hypergeometric distribution, up to a factor.
+    betaln = scipy.special.betaln
     logs = -betaln(first + 1, m_p - first + 1) - betaln(
         passed - first + 1, m_v - passed + first + 1
     )

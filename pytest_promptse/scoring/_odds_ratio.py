@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit, ndtri, stdtrit
+import scipy
 
 from pytest_promptse.scoring._scores import Estimate
 
@@ -171,14 +171,15 @@ def estimate(counts: Counts, *, interval: bool = True, looks: int = 1) -> Estima
         return Estimate(value=value)
     n, tail = len(counts.passes), 1.0 - 0.025 / looks
     units = min(n, counts.n_emotions) if model.emotion else n
-    quantile = float(ndtri(tail) if n == 1 else stdtrit(max(1, units - 1), tail))
+    special = scipy.special
+    quantile = float(special.ndtri(tail) if n == 1 else special.stdtrit(max(1, units - 1), tail))
     low, high = (
         math.exp(model.log_odds_ratio + sign * quantile * model.error) for sign in (-1.0, 1.0)
     )
     if n == 1:
         return Estimate(value=value, ci95=(low, high))
     shifts = _shrunken_shifts(counts)
-    half = float(stdtrit(n - 1, tail)) * float(shifts.std(ddof=1)) / math.sqrt(n)
+    half = float(scipy.special.stdtrit(n - 1, tail)) * float(shifts.std(ddof=1)) / math.sqrt(n)
     sure = max(high, math.exp(float(shifts.mean()) + half))
     return Estimate(value=value, ci95=(low, high), exact=(0.0, sure))
 
@@ -196,7 +197,7 @@ def _shrunken_shifts(counts: Counts) -> Floats:
     # The level of the original and the shift of the variants, in logits.
     effects = np.zeros_like(passes)
     for _ in range(_STEPS):
-        rate = expit(np.cumsum(effects, axis=1))
+        rate = scipy.special.expit(np.cumsum(effects, axis=1))
         residual = passes - samples * rate
         curvature = samples * rate * (1.0 - rate)
         slope = np.stack([residual.sum(axis=1), residual[:, 1]], axis=1) - precision * effects
@@ -371,7 +372,7 @@ def _newton_step(
 
     `spreads` are those of `_laplace`.
     """
-    rate = expit(_logits(counts, spreads, effects))
+    rate = scipy.special.expit(_logits(counts, spreads, effects))
     residual = counts.passes - counts.samples * rate
     curvature = counts.samples * rate * (1.0 - rate)
     task, follows, sensitivity, variant, emotion = spreads

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from scipy.special import ndtr, ndtri, stdtrit
+import scipy
 
 from pytest_promptse.scoring._intervals import SIGNED, exact_interval, generator
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 POWER = 0.8
 # The quantile of the spread that `_intervals.shifted_interval` takes.
-_OVER_RERUNS = float(-ndtri(0.0075))
+_OVER_RERUNS = float(-scipy.special.ndtri(0.0075))
 # Simulated suites.
 _SIMULATED = 200
 _RERUNS = 4000
@@ -80,9 +80,11 @@ class DropPlan:
         error = self._error(drop)
         # Student's t with its estimated error: the margin in standard errors must exceed the
         # quantile times a chi variable, here by its mean and variance.
-        quantile = float(stdtrit(self.tasks - 1, 0.975))
+        quantile = float(scipy.special.stdtrit(self.tasks - 1, 0.975))
         spread = math.sqrt(1.0 + quantile**2 / (2.0 * (self.tasks - 1)))
-        return float(ndtr(((drop - threshold) / error - quantile) / spread)) if error else 1.0
+        if not error:
+            return 1.0
+        return float(scipy.special.ndtr(((drop - threshold) / error - quantile) / spread))
 
     def passes(self, threshold: float) -> float:
         """Return the probability that the gate passes a model that loses nothing."""
@@ -92,7 +94,7 @@ class DropPlan:
         error = self._error(0.0)
         rng = generator(0, "drop plan", str(self.tasks))
         by_task = rng.standard_normal((_SIMULATED, self.tasks)) * error * math.sqrt(self.tasks)
-        quantile = float(stdtrit(self.tasks - 1, 0.975))
+        quantile = float(scipy.special.stdtrit(self.tasks - 1, 0.975))
         half = quantile * by_task.std(axis=1, ddof=1) / math.sqrt(self.tasks)
         met = by_task.mean(axis=1) + half <= threshold
         for at in np.flatnonzero(met):

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import gammaln, softmax
+import scipy
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -65,7 +65,7 @@ def weights(
     elif weighting != "sum":
         raise ValueError(f"unknown weighting {weighting!r}: use 'sum', 'mean' or 'uniform'")
     impossible = np.isneginf(z).all(axis=-1, keepdims=True)
-    result: Floats = softmax(np.where(impossible, 0.0, z), axis=-1)
+    result: Floats = scipy.special.softmax(np.where(impossible, 0.0, z), axis=-1)
     return result
 
 
@@ -154,7 +154,7 @@ def pass_at_k(n: ArrayLike, c: ArrayLike, k: int) -> Floats:
         raise ValueError(f"pass@{k} needs at least {max(k, 1)} samples and k >= 1")
     if (passed < 0).any() or (passed > drawn).any():
         raise ValueError("the number of passing samples must lie between 0 and n")
-    failed = drawn - passed
+    failed, gammaln = drawn - passed, scipy.special.gammaln
     log_ratio = (
         gammaln(failed + 1)
         - gammaln(np.maximum(failed - k, 0) + 1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks._task import Task
-from pytest_promptse.variants._distance import compare
+from pytest_promptse.variants._distance import compare, normalised
 from pytest_promptse.variants._entailment import can_be_cleared
 from pytest_promptse.variants._files import (
     folder_of,
@@ -20,7 +20,7 @@ from pytest_promptse.variants._generate import can_be_made_again
 from pytest_promptse.variants._registry import REWRITERS, rewriter_named
 from pytest_promptse.variants._variant import text_hash
 from pytest_promptse.variants.invariance._finding import Finding
-from pytest_promptse.variants.invariance._judge import Judge, normalised
+from pytest_promptse.variants.invariance._judge import Judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

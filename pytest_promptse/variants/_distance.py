@@ -49,6 +49,11 @@ class Change:
     length_ratio: float
 
 
+def normalised(text: str) -> str:
+    """Return `text` without case, punctuation and line breaks, to recognise duplicates."""
+    return " ".join(re.findall(r"[\w'\u2019]+|[^\w\s.,;:!?…()\-\u2013—'\u2019]+", text.casefold()))
+
+
 def words(text: str) -> list[str]:
     """Return the words of `text` in lower case, without punctuation around them.
 

@@ -12,19 +12,19 @@ from msgspec.structs import replace
 
 from pytest_promptse.errors import VariantError
 from pytest_promptse.models._base import derive_seed
-from pytest_promptse.variants._distance import Change, compare
+from pytest_promptse.variants._distance import Change, compare, normalised
 from pytest_promptse.variants._library import Library
 from pytest_promptse.variants._registry import REWRITERS, rewriter_named
 from pytest_promptse.variants._rewriter import Ask, Draft, Rewriter, RewriteRequest
 from pytest_promptse.variants._variant import Variant, text_hash
 from pytest_promptse.variants.invariance._finding import Finding
-from pytest_promptse.variants.invariance._judge import Judge, normalised
 from pytest_promptse.variants.rules._rewriter import STANDS_FOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pytest_promptse.tasks._task import Task
+    from pytest_promptse.variants.invariance._judge import Judge
 
 __all__ = [
     "Rewriter",
@@ -132,7 +132,7 @@ def generate(
     """
     selection = selection or Selection()
     rewriter = rewriter or rewriter_named("rules", library=selection.library)
-    judge = None if rewriter.name in REWRITERS else Judge(task.prompt, selection.library)
+    judge = None if rewriter.name in REWRITERS else _judge(task.prompt, selection.library)
     rejected: Counter[str] = Counter()
     variants: list[Variant] = []
     snippets: dict[str, tuple[str, ...]] = {}
@@ -302,6 +302,13 @@ def draft_of(step: Draft | str | Ask, rewriter: Rewriter) -> Draft:
             "return a WritingModel"
         )
     return Draft(text=step) if isinstance(step, str) else step
+
+
+def _judge(prompt: str, library: Library) -> Judge:
+    # Its patterns take longer to compile than a plan takes.
+    from pytest_promptse.variants.invariance._judge import Judge  # noqa: PLC0415
+
+    return Judge(prompt, library)
 
 
 def _key(text: str, rewriter: Rewriter) -> str:

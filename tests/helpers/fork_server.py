@@ -41,11 +41,15 @@ PRELOADED = (
     *("http.client", "pyseccomp", "snowballstemmer", "sqlite3", "unittest.mock"),
     *("urllib.request", "xml.etree.ElementTree"),
     *("pytest_promptse.cli._main", "pytest_promptse.config._settings"),
+    *("pytest_promptse.compare._history", "pytest_promptse.record._ranking"),
     *("pytest_promptse.models._reference", "pytest_promptse.models._replay"),
     *("pytest_promptse.plugin._collection", "pytest_promptse.plugin._instruments"),
     *("pytest_promptse.plugin._session", "pytest_promptse.psychometrics.csi._suite"),
+    *("pytest_promptse.reports._github", "pytest_promptse.reports._latex"),
+    *("pytest_promptse.reports.html._html", "pytest_promptse.reports.terminal._comparison"),
     *("pytest_promptse.reports.terminal._summary", "pytest_promptse.run._gates"),
-    *("pytest_promptse.run._record_builder", "scipy.integrate", "scipy.stats"),
+    *("pytest_promptse.run._outlook", "pytest_promptse.run._record_builder"),
+    *("pytest_promptse.variants._audit", "scipy.integrate", "scipy.stats"),
 )
 # Modules from libraries that some test environments lack.
 PRELOADED_IF_INSTALLED = {

@@ -74,6 +74,20 @@ def test_a_run_of_one_task_loads_no_slow_part_of_scipy(loaded):
     assert not own & {"scipy.stats", "scipy.integrate", "scipy.optimize"}
 
 
+@pytest.mark.usefixtures("slug")
+def test_one_node_loads_no_part_of_scipy(loaded):
+    _, own = loaded("--promptse-model", "reference", "-k", "original")
+    assert not {name for name in own if name.startswith("scipy.special")}
+
+
+@pytest.mark.usefixtures("slug")
+def test_a_run_loads_the_reports_that_it_writes_and_no_judge_of_variants(loaded):
+    _, own = loaded("--promptse-model", "reference", "--promptse-report", "md:run.md")
+    assert "pytest_promptse.reports._markdown" in own
+    others = ("compare._history", "record._ranking", "reports._github", "reports.html._html")
+    assert not own & {f"pytest_promptse.{name}" for name in (*others, "variants.invariance._judge")}
+
+
 def test_a_nested_run_of_these_tests_imports_nothing_slow(pytester, run, slug, answers, programs):
     # Each of hundreds of nested runs would import again what `PRELOADED` lacks.
     pytester.makeconftest(

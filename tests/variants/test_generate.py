@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks._task import Task
+from pytest_promptse.variants._distance import normalised
 from pytest_promptse.variants._generate import Selection, generate, requests_for, rewriter_named
 from pytest_promptse.variants._library import Library
 from pytest_promptse.variants._variant import text_hash
-from pytest_promptse.variants.invariance._judge import normalised
 
 PROBLEMS = read_problems()
 SLUGIFY = Task(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from pytest_promptse.variants._distance import normalised
 from pytest_promptse.variants._language import NAMES, language_of, main_language
 from pytest_promptse.variants.invariance._finding import Finding
 from pytest_promptse.variants.invariance._interface import interface_findings
@@ -26,12 +26,7 @@ if TYPE_CHECKING:
     from pytest_promptse.variants.invariance._verbatim import ChangedPart
     from pytest_promptse.variants.invariance._vocabulary import Vocabulary
 
-__all__ = ["Judge", "normalised"]
-
-
-def normalised(text: str) -> str:
-    """Return `text` without case, punctuation and line breaks, to recognise duplicates."""
-    return " ".join(re.findall(r"[\w'\u2019]+|[^\w\s.,;:!?…()\-\u2013—'\u2019]+", text.casefold()))
+__all__ = ["Judge"]
 
 
 class Judge:

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_promptse.tasks._task import Task
+from pytest_promptse.variants._distance import normalised
 from pytest_promptse.variants._generate import Selection, generate
 from pytest_promptse.variants._library import Library
-from pytest_promptse.variants.invariance._judge import Judge, normalised
+from pytest_promptse.variants.invariance._judge import Judge
 
 LIBRARY = Library.load()
 PROMPTS = [
