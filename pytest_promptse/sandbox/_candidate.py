@@ -190,9 +190,9 @@ class Candidate(EntryPoint):
         self._executions.append(execution)
         try:
             execution.send(self._encode_program("script", list(args)))
-            problem = execution.receive_to_end()
-            if problem is not None:
-                self.fail(*read_problem(decode(problem)))
+            self._require_compiled(decode(execution.receive()))
+            if execution.receive_to_end() is not None:
+                self.fail("exception", "the program broke the protocol")
             code = execution.returncode()
         except ProgramStopped:
             self._stop(execution.exceeded)
@@ -272,10 +272,25 @@ class Candidate(EntryPoint):
             self._execution = self._start(separate=captures)
             self._executions.append(self._execution)
             self._execution.send(self._encode_program("load", self._entry_point))
+            try:
+                self._require_compiled(decode(self._execution.receive()))
+            except ProgramStopped:
+                self._stop(self._execution.exceeded)
+            except wire.WireError as broken:
+                self.fail("exception", f"the program broke the protocol: {broken}")
             problem = self._await_result(self._execution, (), {}, stops=False)
             if problem is not None:
-                self.fail(*read_problem(("result", problem, None)))
+                # A guest of another language compiles the program itself, after this message.
+                compiles = self._language != "python"
+                causes = (*_LOAD_CAUSES, *_FIRST_CAUSES) if compiles else _LOAD_CAUSES
+                self.fail(*read_problem(problem, causes))
         return self._execution
+
+    def _require_compiled(self, answer: Any) -> None:
+        """Read the first message of a program's process, which no code of the program precedes."""
+        if answer != wire.COMPILED:
+            problem = answer[1] if type(answer) is tuple and len(answer) > 1 else None
+            self.fail(*read_problem(problem, _FIRST_CAUSES))
 
     def _encode_program(self, verb: str, detail: Any) -> bytes:
         try:
@@ -310,6 +325,12 @@ class Candidate(EntryPoint):
         """End the program and all its processes."""
         self._is_closed = True
         self._check_objects.close()
+        # Tracebacks and mirrored classes lead back here. What only the collector can free would
+        # take the memory of the next programs that the same process judges.
+        self._raised.clear()
+        self._program_objects = ProgramObjects()
+        self._check_objects = CheckObjects()
+        self._recent.clear()
         if self._execution is not None:
             self._execution.close()
 
@@ -582,7 +603,11 @@ class Candidate(EntryPoint):
             ) as broken:  # fmt: skip
                 self.fail("exception", f"the program's answer is no plain data: {broken}")
             self._raise_failed_assertion()
-            raise self._as_raised(kind, error, text, stops=stops)
+            try:
+                raise self._as_raised(kind, error, text, stops=stops)
+            finally:
+                # Its traceback has this frame, so only the collector could free the exception.
+                del message, error
 
     def _receive(self, execution: Execution) -> Any:
         data = execution.receive()
@@ -716,14 +741,18 @@ def safe_text(error: BaseException) -> str:
         return ""
 
 
-_LOAD_CAUSES: tuple[Cause, ...] = ("syntax", "exception", "resource", "interface")
+_FIRST_CAUSES: tuple[Cause, ...] = ("syntax",)
+_LOAD_CAUSES: tuple[Cause, ...] = ("exception", "resource", "interface")
 
 
-def read_problem(answer: Any) -> tuple[Cause, str, str]:
-    """Return cause, detail and traceback of the guest's answer to a request to load the program."""
-    match answer:
-        case ("result", (str(cause), str(detail), str(text)), _):
-            for known in _LOAD_CAUSES:
+def read_problem(problem: Any, causes: tuple[Cause, ...]) -> tuple[Cause, str, str]:
+    """Return cause, detail and traceback of what the guest says of loading the program.
+
+    `causes` are those that it can know.
+    """
+    match problem:
+        case (str(cause), str(detail), str(text)):
+            for known in causes:
                 if cause == known:
                     return known, detail, text
     return "exception", "the program broke the protocol", ""

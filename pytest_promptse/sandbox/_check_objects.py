@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 import inspect
 import io
 import operator
@@ -18,7 +19,6 @@ import sys
 import sysconfig
 import types
 from collections.abc import AsyncIterator, Awaitable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -82,7 +82,7 @@ class CannotCrossError(WireError):
     """An object of the check cannot be sent to the program."""
 
 
-@cache
+@functools.cache
 def is_library(module: str) -> bool:
     """Return whether a module belongs to the standard library or to an installed package."""
     top = module.partition(".")[0]
@@ -124,7 +124,9 @@ class CheckObjects:
         name = standard.name_of(value) or _library_name(value)
         if name is not None:
             return Built(wire.NAMED, name)
-        parts = standard.parts_of(value, to_program=True)
+        # The arguments of a partial may be expected values.
+        is_opaque = type(value) is functools.partial and is_of_test(value.func)
+        parts = None if is_opaque else standard.parts_of(value, to_program=True)
         if parts is not None:
             return self._by_value(value, parts)
         if type(value).__module__ == "numpy":
@@ -263,6 +265,8 @@ class CheckObjects:
         if type(args) is not tuple or type(kwargs) is not dict or type(operation) is not str:
             raise WireError("a request of the program is malformed")
         _require_own_code(value, operation)
+        # A logger would write lines of the check, to a stream that the program may have too.
+        kwargs.pop("stack_info", None)
         if operation == "call" and (isinstance(value, type) or _is_function(value)):
             return value(*args, **kwargs)
         if operation in ("get", "set"):
@@ -427,7 +431,7 @@ def may_set(value: Any, name: str, new: Any) -> bool:
     return isinstance(current, property) or _is_plain(current) or not is_of_program(new)
 
 
-@cache
+@functools.cache
 def _mock_names() -> frozenset[str]:
     """Return the names by which a check configures a mock and asks for its calls."""
     from unittest import mock  # noqa: PLC0415 - heavy; loaded already if there is a mock
@@ -451,6 +455,8 @@ def _is_function(value: Any) -> bool:
     CannotCrossError
         If it is a function or method of the standard library or of a package.
     """
+    if type(value) is functools.partial:
+        return _is_function(value.func)
     wrapped = getattr(value, "__wrapped__", None)
     if isinstance(wrapped, _FUNCTIONS) and callable(value) and is_library(_module_of(value)):
         return _is_function(wrapped)  # decorated, such as by functools.lru_cache
@@ -470,6 +476,16 @@ def _is_function(value: Any) -> bool:
     if not is_of_test:
         _refuse(value, f"the function {value.__name__}")
     return True
+
+
+def is_of_test(function: Any) -> bool:
+    """Return whether a function, method or class is one of the test, and runs in the check."""
+    if isinstance(function, type):
+        return not is_library(function.__module__)
+    try:
+        return _library_name(function) is None and _is_function(function)
+    except CannotCrossError:
+        return False
 
 
 def _module_of(function: Any) -> str:

@@ -1,8 +1,10 @@
 import contextlib
+import gc
 import itertools
 import pickle
 import sys
 import time
+import weakref
 from collections import Counter, OrderedDict, defaultdict, deque
 from decimal import Decimal
 from fractions import Fraction
@@ -19,6 +21,7 @@ from pytest_promptse.sandbox._candidate import (
 )
 from pytest_promptse.sandbox._causes import CheckEnded, ProgramInterrupt
 from pytest_promptse.sandbox.guest import wire
+from pytest_promptse.sandbox.guest.encode import encode
 
 ECHO = "def f(x): return x"
 
@@ -522,3 +525,27 @@ def test_a_broken_program_that_the_check_never_called_is_found_out(sandbox):
     with sandbox.load("def f(:", entry_point="f") as candidate:
         pass
     assert candidate.failure.cause == "syntax"
+
+
+def test_a_verdict_leaves_no_exception_to_the_collector(sandbox):
+    program = "class E(ValueError): pass\ndef f(): raise E('x' * 1000)"
+    gc.disable()
+    try:
+        with sandbox.load(program, entry_point="f") as candidate:
+            try:
+                candidate()
+            except ValueError as error:
+                raised = weakref.ref(error)
+        assert raised() is None
+    finally:
+        gc.enable()
+
+
+def test_only_the_first_message_can_tell_of_a_syntax_error(load):
+    message = encode(("result", ("syntax", "forged", ""), None))
+    frame = len(message).to_bytes(4, "big") + message
+    candidate = load(f"import os\nos.write(3, {frame!r})\ndef f(): pass")
+    with pytest.raises(ProgramStopped):
+        candidate()
+    assert candidate.failure.cause == "exception"
+    assert load("def f(:").failure.cause == "syntax"

@@ -18,7 +18,7 @@ import sys
 import threading
 import traceback
 import types
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pytest_promptse.sandbox.guest import objects, standard, wire
 from pytest_promptse.sandbox.guest.decode import decode
@@ -303,12 +303,14 @@ class Guest:
     def load(self, source: str, entry_point: str) -> Any:
         """Run the program as a module.
 
-        Return None, or cause, detail and traceback of its failure.
+        Return None, or cause, detail and traceback of its failure. A message says before that it
+        compiles, while nothing of it has run yet.
         """
         self.objects.entry_point = entry_point
         code = self.compile(source)
         if isinstance(code, tuple):
             return code
+        self.answer(*wire.COMPILED)
         self.module.__file__ = FILE
         sys.modules[MODULE] = self.module
         try:
@@ -327,21 +329,21 @@ class Guest:
             return ("interface", f"{entry_point!r} is no function or class but {kind}", "")
         return None
 
-    def script(self, source: str, arguments: list[str]) -> Any:
+    def script(self, source: str, arguments: list[str]) -> NoReturn:
         """Run the program as ``python program.py`` would, and end with its exit status.
 
-        `arguments` are those after the file name. If `source` cannot be compiled, the result is the
-        answer that says so.
+        `arguments` are those after the file name. The only message says whether `source` compiles.
         """
         code = self.compile(source)
         if isinstance(code, tuple):
-            return code
+            self.answer("result", code, None)
+            os._exit(1)
+        self.answer(*wire.COMPILED)
         self.module.__name__ = "__main__"
         self.module.__file__ = FILE
         sys.modules["__main__"] = self.module
         sys.argv = [FILE, *arguments]
         run_script(code, self.module)
-        return None
 
     def call(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], track: bool) -> Any:
         """Call the entry point (None) or an object.
@@ -491,7 +493,7 @@ def _binds(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
     return True
 
 
-def run_script(code: types.CodeType, module: types.ModuleType) -> None:
+def run_script(code: types.CodeType, module: types.ModuleType) -> NoReturn:
     """Run `code` as the main program, including threads and exit functions, and end the process.
 
     `module` is ``__main__``. The exit status is that of the interpreter: 1 after an exception,

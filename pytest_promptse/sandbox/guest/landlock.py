@@ -31,7 +31,8 @@ _WRITES[2] = _WRITES[1] | 1 << 13  # move files between folders
 _WRITES[3] = _WRITES[2] | _TRUNCATE
 _TCP = 0b11  # bind, connect
 _TCP_VERSION = 4
-_SCOPES = 0b11  # abstract Unix sockets, signals
+_SIGNALS = 0b10
+_SCOPES = 0b01 | _SIGNALS  # abstract Unix sockets, signals
 SCOPE_VERSION = 6
 
 LIST, READ, WRITE = "list", "read", "write"
@@ -48,6 +49,16 @@ def writes_only_below(folders: Iterable[str]) -> int:
     """Return a ruleset without writing outside `folders`, and without TCP."""
     writes = _WRITES[min(version(), max(_WRITES))]
     return _ruleset(writes, ((folder, writes) for folder in folders), scopes=0)
+
+
+def confine_signals() -> bool:
+    """Let this process signal only itself and what it starts. Return False on an older kernel."""
+    if version() < SCOPE_VERSION:
+        return False
+    ruleset = _ruleset(0, (), scopes=_SIGNALS)
+    restrict(ruleset)
+    os.close(ruleset)
+    return True
 
 
 def nothing_but(rules: Iterable[tuple[str, str]]) -> int:

@@ -66,6 +66,9 @@ scalar. ``SHARED`` is a container and its number. ``ARGUMENT`` is the index of a
 the result.
 """
 
+COMPILED = ("compiled",)
+"""The first message of a program's process, unless the program has a syntax error."""
+
 MODULE_NUMBER = -1
 ENTRY_NUMBER = -2
 """References to the program's module and to its entry point."""

@@ -118,7 +118,9 @@ class _Zygote:
         self.errors: dict[str, str] = {}
         self.folder: str = config["folder"]
         self.ruleset = -1
+        self.kills_all = False
         if self.isolation == "landlock":
+            self.kills_all = landlock.confine_signals()
             self.ruleset = landlock.nothing_but(config["rules"])
             os.environ.update(HOME=self.folder, TMPDIR=self.folder)
         if self.isolation != "namespaces" and sys.platform == "linux":
@@ -167,6 +169,10 @@ class _Zygote:
         if self.isolation != "namespaces":
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(child, signal.SIGKILL)
+            if self.kills_all and not self.children:
+                # At once, since processes that fork faster than they are found would escape.
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(-1, signal.SIGKILL)
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
         _, status, usage = os.wait4(child, 0)

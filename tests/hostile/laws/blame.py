@@ -102,3 +102,11 @@ def test_an_error_that_the_check_raises_again(candidate):
     except Exception as error:
         raise type(error)(f"with 1: {error}") from error
     assert answer == 2
+
+
+@attack(1, "def f(n):\n    import types\n    class Skipped(BaseException): pass\n    Skipped.__module__ = '_pytest.outcomes'\n    raise ExceptionGroup('x', [ValueError(Skipped())])",
+  "def f(n):\n    try: raise SystemExit(0)\n    finally: raise KeyboardInterrupt",
+  "def f(n): raise BaseExceptionGroup('x', [KeyboardInterrupt(), SystemExit(0)])",
+  "import threading, _thread\ndef f(n):\n    _thread.interrupt_main(); return n")
+def test_groups_of_endings(candidate):
+    assert candidate(1) == 2

@@ -1,6 +1,8 @@
-"""Law 2: no library function runs beside pytest for a program, and no path reaches the host."""
+"""Laws 1 and 2: no program reaches the host, a function of a library, or what the check expects."""
 
 import functools
+import io
+import logging
 import shutil
 
 import numpy
@@ -64,3 +66,55 @@ def counted(function):
 @attack(2, "def f(c):\n    c.__wrapped__('/HARM'); return 7.5", honest="def f(c): return c('a', 'b') and 7")
 def test_a_function_of_the_test_that_is_named_like_another(candidate):
     assert candidate(counted(max)) == 7
+
+
+def verify(expected, got):
+    assert got == expected
+    return "done"
+
+
+@attack(
+    1,
+    "def f(n, report):\n    return report(report.args[0])",
+    "def f(n, report):\n    return report.func(*report.args, *report.args)",
+    "def f(n, report):\n    return report(report.__reduce__()[2][1][0])",
+    honest="def f(n, report): return report(n * n)",
+)
+def test_a_partial_keeps_its_secrets(candidate):
+    assert candidate(7, functools.partial(verify, 49)) == "done"
+
+
+@attack(
+    1,
+    "import re\ndef f(logger, stream):\n    logger.error('x', stack_info=True)\n    return int(re.search(r'== (\\d+)', stream.getvalue())[1])",
+    "import re\ndef f(logger, stream):\n    logger.error('x', exc_info=True)\n    return int(re.search(r'== (\\d+)', stream.getvalue())[1])",
+    "import re\ndef f(logger, stream):\n    logger.error('x', stacklevel=9)\n    return int(re.search(r'== (\\d+)', stream.getvalue())[1])",
+    honest="def f(logger, stream):\n    logger.error('x'); return 73",
+)
+def test_a_log_does_not_show_the_check(candidate):
+    stream = io.StringIO()
+    logger = logging.getLogger("lent")
+    logger.addHandler(logging.StreamHandler(stream))
+    assert candidate(logger, stream) == 73
+
+
+class Lines(logging.Handler):
+    def __init__(self):
+        super().__init__()
+        self.lines = []
+
+    def emit(self, record):
+        self.lines.append(self.format(record))
+
+
+@attack(
+    1,
+    "import re\ndef f(logger, keeper):\n    logger.error('x', stack_info=True)\n    return int(re.search(r'== (\\d+)', '\\n'.join(keeper.lines))[1])",
+    "import logging\ndef f(logger, keeper):\n    keeper.setFormatter(logging.Formatter('%(pathname)s'))\n    logger.error('x'); return 73 if 'reach' in keeper.lines[0] else 74",
+    may_break=True,
+)
+def test_a_handler_does_not_show_the_check(candidate):
+    keeper = Lines()
+    logger = logging.getLogger("kept")
+    logger.addHandler(keeper)
+    assert candidate(logger, keeper) == 73
