@@ -310,7 +310,7 @@ class CompletionJudge:
         if not examples:
             return set()
         # The reference of the task need not pass the examples: some prompts contradict their check.
-        asked = replace(task, examples=examples, tests=None, reference=None)
+        asked = replace(task, examples=examples, tests=None, check_file=None, reference=None)
         check_of_examples = Check(
             key=text_hash(f"prompt examples {check.key}"),
             run=_check_examples,

@@ -218,21 +218,29 @@ class _Run:
         return replace(limits, address_space=1 << 44, processes=max(limits.processes, 256))
 
     def check(self, sandbox: SandboxPool) -> None:
-        places = {"{tool}": self.installed.path, "{prefix}": self.installed.prefix}
         toolchain = self.installed.toolchain
-        plan = {
-            "files": {},
-            "command": [self.installed.path, *toolchain.version],
-            "environment": {name: _filled(value, places) for name, value in toolchain.environment},
-        }
-        result = _run_once(plan, sandbox)
-        if isinstance(result, Failure) or result.returncode != 0:
-            reason = result.detail if isinstance(result, Failure) else result.stderr.strip()
+        reason = self._why_not_started(toolchain.version, sandbox)
+        if reason:
             raise SandboxError(
                 f"language {self.installed.language!r}: {toolchain.tool} does not start in the "
-                f"sandbox ({reason.partition(chr(10))[0]}); install it outside of home folders "
-                f"and /tmp: {toolchain.install}"
+                f"sandbox ({reason}); install it outside of home folders and /tmp: "
+                f"{toolchain.install}"
             )
+
+    def _why_not_started(self, arguments: Sequence[str], sandbox: SandboxPool) -> str:
+        """Run the tool in the sandbox. Return its error in one line, or an empty text."""
+        places = {"{tool}": self.installed.path, "{prefix}": self.installed.prefix}
+        environment = self.installed.toolchain.environment
+        plan = {
+            "files": {},
+            "command": [self.installed.path, *arguments],
+            "environment": {name: _filled(value, places) for name, value in environment},
+        }
+        result = _run_once(plan, sandbox)
+        if isinstance(result, Failure):
+            return result.detail.partition("\n")[0]
+        said = result.stderr.strip().partition("\n")[0]
+        return "" if result.returncode == 0 else said or f"status {result.returncode}"
 
     def prepare(
         self, program: str, sandbox: SandboxPool, limits: Limits, *, entry_point: str = ""
@@ -336,16 +344,9 @@ class _Framework(_Tested):
 
     def check(self, sandbox: SandboxPool) -> None:
         super().check(sandbox)
-        runner, path = self.check_file.runner, self.packages.path
-        if not runner.package:
-            return
-        plan = {
-            "files": {},
-            "command": [self.installed.path, "-p", f"require('{path}/{runner.package}/package')"],
-            "environment": {},
-        }
-        result = _run_once(plan, sandbox)
-        if isinstance(result, Failure) or result.returncode != 0:
+        package, path = self.check_file.runner.package, self.packages.path
+        loads = ("-p", f"require({f'{path}/{package}/package.json'!r})")
+        if package and self._why_not_started(loads, sandbox):
             raise SandboxError(
                 f"check {self.check_file.path.name!r}: the sandbox does not show {path}; move the "
                 "project out of /tmp, to a folder that the user of the programs can read"

@@ -26,7 +26,7 @@ def corpus(name):
     return {title: f"{prelude}\n{program}" for title, program in programs.items()}
 
 
-PROGRAMS = corpus("programs.js") | corpus("messages.js")
+PROGRAMS = corpus("programs.js") | corpus("messages.js") | corpus("programs.ts")
 
 
 def expect_value(candidate):
@@ -130,7 +130,8 @@ def passes(candidate, check):
 @pytest.mark.parametrize("title", PROGRAMS)
 def test_no_program_decides_its_verdict(sandbox, title):
     check, _ = CHECKS[title.partition(" | ")[2] or "value"]
-    with called(sandbox, PROGRAMS[title], limits=LIMITS) as candidate:
+    language = "typescript" if title.startswith("typescript: ") else "javascript"
+    with called(sandbox, PROGRAMS[title], language=language, limits=LIMITS) as candidate:
         assert not passes(candidate, check)
 
 
