@@ -34,6 +34,15 @@ from gate_simulations import (
 )
 from odds_ratio_simulations import SENSITIVITIES, library_misses, odds_ratio_misses
 from planning import CASES, stated_and_simulated
+from ranking_simulations import (
+    METHODS,
+    SPREADS,
+    STABILITIES,
+    WORLDS,
+    methods,
+    rankings,
+    significant_correlations,
+)
 from rerun_simulations import misses_over_reruns
 from round_simulations import in_rounds, single_in_rounds
 from simulated_models import CI, DISTANCES, PAPER, POPULATIONS, PRESETS, SMOKE
@@ -61,9 +70,12 @@ if TYPE_CHECKING:
 RESULTS = Path(__file__).resolve().parent / "results"
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "explanation"
 # The page that a table is written into. Tables not listed here go into gates.md.
-PAGES = dict.fromkeys(("power by figure", "reruns", "few tasks", "planning"), "choosing-a-gate.md")
+PAGES = {
+    **dict.fromkeys(("power by figure", "reruns", "few tasks", "planning"), "choosing-a-gate.md"),
+    "performance and stability": "../how-to/compare.md",
+}
 # How the names of tables begin that are too long for a page.
-ONLY_KEPT = ("early", "true rates")
+ONLY_KEPT = ("early", "true rates", "ranking", "intervals of rankings")
 FULL = Effort(suites=1200, resamples=999, truth=400_000, scored=2000)
 QUICK = Effort(suites=100, resamples=499, truth=100_000, scored=12)
 
@@ -528,6 +540,71 @@ def few_tasks_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     )
 
 
+def ranking_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """How often rankings separate models wrongly, and what they find."""
+    sizes = (5, 8, 20, 60, 164)
+    runs = effort.suites // 3
+    jobs = {
+        (world, n): pool.submit(rankings, world, n, runs=runs, size=20_000, seed=effort.seed)
+        for world in WORLDS
+        for n in sizes
+    }
+    rows = []
+    for (world, n), job in jobs.items():
+        shares = job.result()
+        optional = (shares.drop, shares.reworded, shares.first, shares.by_auc_e)
+        cells = ["" if share is None else _percent(share) for share in optional]
+        rows.append((world, str(n), _percent(shares.wrong), *cells))
+    return table(
+        (
+            *("models", "tasks", "any wrong separation", "pairs separated in drop"),
+            *("in reworded pass", "names one to take", "AUC-E has the order of drop"),
+        ),
+        rows,
+    )
+
+
+def ranking_intervals_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """Kinds of simultaneous intervals: any separation of equal models, and half-widths."""
+    runs = effort.suites // 4
+    jobs = {
+        (models, n): pool.submit(methods, models, n, runs=runs, seed=effort.seed)
+        for models in (4, 8)
+        for n in (5, 8, 20, 60, 164)
+    }
+    return table(
+        ("equal models", "tasks", *METHODS),
+        (
+            (
+                str(models),
+                str(n),
+                *(
+                    f"{_percent(method.wrong)}, {method.quantile:.2f}"
+                    for method in job.result().values()
+                ),
+            )
+            for (models, n), job in jobs.items()
+        ),
+    )
+
+
+def stability_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """How often pass@1 correlates with a figure of stability over stable models."""
+    runs = effort.suites // 4
+    jobs = {
+        (spread, n): pool.submit(significant_correlations, spread, n, runs=runs, seed=effort.seed)
+        for spread in SPREADS
+        for n in (20, 164)
+    }
+    return table(
+        ("pass@1 of 8 stable models", "tasks", *STABILITIES),
+        (
+            (spread, str(n), *map(_percent, job.result().values()))
+            for (spread, n), job in jobs.items()
+        ),
+    )
+
+
 def floors_table(_effort: Effort, _pool: ProcessPoolExecutor) -> str:
     """Between which floors a confident gate on pass rates decides nothing; no simulation."""
     rows = []
@@ -577,6 +654,9 @@ TABLES: dict[str, Callable[[Effort, ProcessPoolExecutor], str]] = {
     "compare": compare_table,
     "emotions": emotions_table,
     "odds ratio": odds_ratio_table,
+    "ranking": ranking_table,
+    "intervals of rankings": ranking_intervals_table,
+    "performance and stability": stability_table,
     "floors": floors_table,
     "few tasks": few_tasks_table,
 }

@@ -31,9 +31,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class TradeOff:
-    """RQ1: pass@1 against drop over entries.
+    """RQ1: pass@1 against unbiased squared sensitivity over entries.
 
-    The noise in AUC-E depends on the pass rate, so the two correlate for stable models as well.
+    AUC-E and the drop correlate with pass@1 for stable models as well. The noise in AUC-E depends
+    on the pass rate, and the drop contains the noise of the same pass rate. The noise of squared
+    sensitivity has no correlation with it: for n samples of an original, the covariance of the pass
+    rate with its squared deviation and that with the subtracted variance are both the third
+    cumulant divided by n^2.
 
     ``missing`` gives the reason for each correlation that could not be computed.
     """
@@ -134,16 +138,18 @@ class Screening:
 def trade_off(leaderboard: Sequence[LeaderboardRow]) -> TradeOff:
     """Analyse performance and stability (RQ1)."""
     placed = [
-        (s.pass_at_1, s.drop) for s in leaderboard if s.auc_e is not None and s.drop is not None
+        (s.pass_at_1, squared)
+        for s in leaderboard
+        if s.auc_e is not None and (squared := s.ranked.figures["squared_sensitivity"]) is not None
     ]
     coefficients = correlations(
-        [rate for rate, _ in placed], [drop for _, drop in placed], seed=SEED
+        [rate for rate, _ in placed], [squared for _, squared in placed], seed=SEED
     )
     missing = []
     if len(placed) < LEAST:
-        missing.append(f"a correlation needs {LEAST} models with a drop, there are {len(placed)}")
+        missing.append(f"a correlation needs {LEAST} models, there are {len(placed)}")
     elif not coefficients:
-        missing.append("a correlation needs models that differ in pass@1 and in drop")
+        missing.append("a correlation needs models that differ in pass@1 and in sensitivity")
     return TradeOff(correlations=tuple(coefficients), missing=tuple(missing))
 
 

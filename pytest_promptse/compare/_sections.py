@@ -171,13 +171,16 @@ def _changes_in(
 def performance(study: Study) -> Section:
     """Show RQ1: the relation of performance and stability."""
     models = len({row.entry.model for row in study.leaderboard})
-    lead = "Do performance and stability trade off? pass@1 against drop over models."
+    lead = "Do performance and stability trade off? pass@1 against squared sensitivity over models."
     if models < len(study.leaderboard) and study.trade_off.correlations:
         lead += (
             f" {len(study.leaderboard)} entries are of {models} model{'s' if models > 1 else ''}: "
             "those of one model are not independent, and p-values are too small."
         )
-    pairs = [("pass@1 and drop", coefficient) for coefficient in study.trade_off.correlations]
+    pairs = [
+        ("pass@1 and squared sensitivity", coefficient)
+        for coefficient in study.trade_off.correlations
+    ]
     table = _correlations("rq1_correlations", pairs)
     return Section(
         name="rq1",

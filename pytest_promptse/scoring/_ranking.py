@@ -104,17 +104,18 @@ def rank(
         for metric in ranked_metrics()
     }
     pairs = {
-        (metric, name, other): pair
+        (metric, name, other): Gaps.of(
+            metric,
+            ours,
+            theirs,
+            variances=_variances(runs[name], metric, distances)
+            + _variances(runs[other], metric, distances),
+        )
         for metric in DECIDING
         for name, other in combinations(runs, 2)
-        if (
-            pair := _paired(
-                metric,
-                *(_Side(runs[side], values[side, metric]) for side in (name, other)),
-                distances=distances,
-            )
-        )
-        is not None
+        if (ours := values[name, metric]) is not None
+        and (theirs := values[other, metric]) is not None
+        and ours.size == theirs.size
     }
     comparisons = len(DECIDING) * math.comb(len(runs), 2)
     differences = [pair.difference(*key, comparisons) for key, pair in pairs.items()]
@@ -125,14 +126,14 @@ def rank(
         }
         for name in runs
     }
-    order = _order(figures, differences)
-    standings = {name: _standing(name, order[0], differences) for name in order}
+    standings = ordered(figures, differences)
     best = _pareto(figures, prices)
-    rivals = [name for name in order if standings[name] == "undecided"]
+    first, *_ = standings
+    rivals = [name for name, standing in standings.items() if standing == "undecided"]
     needed = [
         tasks
         for (_, *names), pair in pairs.items()
-        if rivals and {*names} == {order[0], rivals[0]}
+        if rivals and {*names} == {first, rivals[0]}
         if (tasks := pair.tasks_to_decide(comparisons)) is not None
     ]
     return Ranking(
@@ -141,30 +142,53 @@ def rank(
             Ranked(
                 name=name,
                 figures=figures[name],
-                standing=standings[name],
+                standing=standing,
                 tokens_per_solved=_finite(prices[name].tokens) if prices else None,
                 cost_per_solved=_finite(prices[name].cost) if prices else None,
                 pareto=best[name],
             )
-            for name in order
+            for name, standing in standings.items()
         ],
         differences=differences,
-        choice=None if rivals else order[0],
+        choice=None if rivals else first,
         tasks_to_decide=min(needed, default=None),
     )
 
 
-class _Pair(NamedTuple):
+class Gaps(NamedTuple):
     """The differences of two entries by task, and the variance of their mean from sampling alone.
 
     ``gaps`` has shape (n tasks,). Sampling varies their mean with at least the variance
-    ``sampling``, even if all tasks happen to have the same difference.
+    ``sampling``, even if all tasks happen to have the same difference. ``widest`` is the largest
+    possible difference.
     """
 
     gaps: Floats
     sampling: float
     less_is_better: bool
     widest: float
+
+    @classmethod
+    def of(cls, metric: str, ours: Floats, theirs: Floats, *, variances: float) -> Gaps:
+        """Return the differences of two entries.
+
+        Parameters
+        ----------
+        metric
+            One of `DECIDING`.
+        ours, theirs
+            Shape (n,): the figure of each task.
+        variances
+            The sum of the sampling variances of all tasks' figures, over both entries.
+        """
+        low, high = METRICS[metric].bounds
+        return cls(
+            # Differences that are equal in exact arithmetic must stay equal despite rounding.
+            gaps=np.round(ours - theirs, 12),
+            sampling=variances / ours.size**2,
+            less_is_better=METRICS[metric].less_is_better,
+            widest=high - low,
+        )
 
     @property
     def variance(self) -> float:
@@ -173,6 +197,10 @@ class _Pair(NamedTuple):
         return self.sampling if n == 1 else max(self.sampling, float(self.gaps.var(ddof=1)) / n)
 
     def difference(self, metric: str, name: str, other: str, comparisons: int) -> Difference:
+        """Return the difference of two entries, with an interval that shares its level.
+
+        `comparisons` is the number of intervals that hold together with 95 %.
+        """
         n, mean = self.gaps.size, _mean(self.gaps)
         level = 1.0 - _TAIL / comparisons
         half = float(ndtri(level) if n == 1 else stdtrit(n - 1, level)) * math.sqrt(self.variance)
@@ -189,6 +217,10 @@ class _Pair(NamedTuple):
         )
 
     def tasks_to_decide(self, comparisons: int) -> int | None:
+        """Return roughly how many tasks separate the entries with 80 %, or None for too many.
+
+        The formula is that of the paired t-test for large samples, at the level of `difference`.
+        """
         n, mean = self.gaps.size, _mean(self.gaps)
         if n == 1 or not mean:
             return None
@@ -197,26 +229,35 @@ class _Pair(NamedTuple):
         return max(n + 1, tasks) if tasks <= _MOST_TASKS else None
 
 
-class _Side(NamedTuple):
-    """The tasks of an entry and its figure of each task, or None if it was not measured."""
+def ordered(
+    figures: Mapping[str, Mapping[str, float | None]], differences: Sequence[Difference]
+) -> dict[str, Standing]:
+    """Return the entries in their order, each with its standing.
 
-    tasks: Sequence[RecordedTask]
-    by_task: Floats | None
+    The first layer are the entries that solve separately fewer variants than no other, the next
+    layer those of which this is true among the rest, and so on. Each layer is in the order of drop
+    and then of reworded pass. Entries without a drop are last in theirs.
 
+    Parameters
+    ----------
+    figures
+        The metrics of each entry, by its name.
+    differences
+        The differences of all pairs that could be compared.
+    """
 
-def _paired(metric: str, ours: _Side, theirs: _Side, *, distances: Sequence[float]) -> _Pair | None:
-    a, b = ours.by_task, theirs.by_task
-    if a is None or b is None or a.size != b.size:
-        return None
-    variances = [figure_variance(t, metric, distances) for t in (*ours.tasks, *theirs.tasks)]
-    low, high = METRICS[metric].bounds
-    return _Pair(
-        # Differences that are equal in exact arithmetic must stay equal despite rounding.
-        gaps=np.round(a - b, 12),
-        sampling=math.fsum(variances) / a.size**2,
-        less_is_better=METRICS[metric].less_is_better,
-        widest=high - low,
-    )
+    def key(name: str) -> tuple[float, float]:
+        drop, solved = figures[name]["drop"], figures[name]["reworded_pass"]
+        return math.inf if drop is None else drop, -(solved or 0.0)
+
+    order: list[str] = []
+    rest = list(figures)
+    while rest:
+        among = [pair for pair in differences if {pair.name, pair.other} <= {*rest}]
+        layer = [name for name in rest if not _is_behind(name, "reworded_pass", among)]
+        order += sorted(layer, key=key)
+        rest = [name for name in rest if name not in layer]
+    return {name: _standing(name, order[0], differences) for name in order}
 
 
 def figure_variance(task: RecordedTask, metric: str, distances: Sequence[float]) -> float:
@@ -234,6 +275,10 @@ def figure_variance(task: RecordedTask, metric: str, distances: Sequence[float])
     measured = [group for group in groups if group]
     by_distance = [math.fsum(map(rate_variance, group)) / len(group) ** 2 for group in measured]
     return original + math.fsum(by_distance) / len(measured) ** 2
+
+
+def _variances(tasks: Sequence[RecordedTask], metric: str, distances: Sequence[float]) -> float:
+    return math.fsum(figure_variance(task, metric, distances) for task in tasks)
 
 
 def rate_variance(prompt: RecordedPrompt) -> float:
@@ -278,29 +323,6 @@ def task_figures(
 def _mean(values: Floats) -> float:
     # Means that are equal in exact arithmetic must not decide an order by their rounding.
     return round(float(values.mean()), 12)
-
-
-def _order(
-    figures: Mapping[str, Mapping[str, float | None]], differences: Sequence[Difference]
-) -> list[str]:
-    """Return the names in layers, each by drop and then by reworded pass.
-
-    The first layer are the entries that solve separately fewer variants than no other, the next
-    layer those of which this is true among the rest, and so on. Entries without a drop are last.
-    """
-
-    def key(name: str) -> tuple[float, float]:
-        drop, solved = figures[name]["drop"], figures[name]["reworded_pass"]
-        return math.inf if drop is None else drop, -(solved or 0.0)
-
-    order: list[str] = []
-    rest = list(figures)
-    while rest:
-        among = [pair for pair in differences if {pair.name, pair.other} <= {*rest}]
-        layer = [name for name in rest if not _is_behind(name, "reworded_pass", among)]
-        order += sorted(layer, key=key)
-        rest = [name for name in rest if name not in layer]
-    return order
 
 
 def _is_behind(name: str, metric: str, differences: Sequence[Difference]) -> bool:

@@ -29,7 +29,7 @@ def test_models_are_shown_side_by_side(capsys):
     # Reworded pass, drop with its interval, AUC-E, pass@1.
     assert (best[2], best[-2]) == ("0.500", "0.500")
     assert "Undecided between beta-34b and alpha-7b: " in out
-    assert "missing: a correlation needs 3 models with a drop, there are 2" in out
+    assert "missing: a correlation needs 3 models, there are 2" in out
     assert "RQ4: valence and arousal" in out
 
 

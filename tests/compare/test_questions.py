@@ -20,8 +20,8 @@ def models(*figures):
 
 
 def test_rq1_correlates_performance_and_stability_over_models():
-    # pass@1 and drop have the same order, so each rank coefficient is 1. Of the 3! = 6 orders, the
-    # same and the opposite one are as extreme: p = 1/3.
+    # pass@1 and squared sensitivity have the same order, so each rank coefficient is 1. Of the
+    # 3! = 6 orders, the same and the opposite one are as extreme: p = 1/3.
     found = study_of(models((1.0, 0.5), (0.8, 0.7), (0.6, 0.9))).trade_off
     assert found.missing == ()
     values = {c.coefficient: (c.value, c.p_value) for c in found.correlations}
@@ -32,7 +32,7 @@ def test_rq1_correlates_performance_and_stability_over_models():
 @pytest.mark.parametrize(
     ("runs", "missing"),
     [
-        (models((1.0, 0.5), (0.8, 0.7)), "needs 3 models with a drop, there are 2"),
+        (models((1.0, 0.5), (0.8, 0.7)), "needs 3 models, there are 2"),
         (models((1.0, 0.5), (1.0, 0.7), (1.0, 0.6)), "needs models that differ in pass@1"),
     ],
 )
