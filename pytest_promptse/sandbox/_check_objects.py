@@ -75,6 +75,11 @@ _ABSTRACT = {
     "collections.abc.Awaitable": Awaitable,
     "collections.abc.AsyncIterator": AsyncIterator,
 }
+_OF_BUILTINS = (
+    types.BuiltinFunctionType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+)
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 
 
@@ -533,7 +538,7 @@ def _library_name(value: Any) -> tuple[str, str] | None:
     owner = getattr(value, "__objclass__", None) or getattr(value, "__self__", None)
     if isinstance(value, type | types.FunctionType):
         module = value.__module__
-    elif isinstance(value, types.BuiltinFunctionType | types.MethodDescriptorType):
+    elif isinstance(value, _OF_BUILTINS):
         module = owner.__module__ if isinstance(owner, type) else value.__module__
     else:
         return None

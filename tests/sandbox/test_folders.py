@@ -1,11 +1,15 @@
 """Two folders that are kept equal by their changes: what comes across, and what is refused."""
 
+import os
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_promptse.sandbox.guest.folders import Folder
 from pytest_promptse.sandbox.guest.wire import WireError
+
+FILE = (b"x", 0o644, 0)
 
 
 def content(path):
@@ -38,6 +42,29 @@ def test_files_folders_changes_and_deletions_come_across(pair):
     assert sender.take_changes() == receiver.take_changes() == {}
 
 
+def test_times_and_permissions_come_across_and_hide_no_change(pair):
+    ours, theirs = pair
+    sender, receiver = Folder(str(ours)), Folder(str(theirs))
+    (ours / "x").write_text("one")
+    (ours / "x").chmod(0o555)
+    os.utime(ours / "x", (5, 5))
+    receiver.update(sender.take_changes())
+    assert (theirs / "x").stat().st_mode & 0o777 == 0o555
+    assert (theirs / "x").stat().st_mtime == 5
+    (theirs / "x").chmod(0o755)
+    (theirs / "x").write_text("two")
+    os.utime(theirs / "x", (5, 5))
+    sender.update(receiver.take_changes())
+    assert (ours / "x").read_text() == "two"
+    assert sender.take_changes() == receiver.take_changes() == {}
+
+
+@pytest.mark.parametrize("moment", [2**1000, -(2**1000)])
+def test_an_impossible_time_is_refused(pair, moment):
+    with pytest.raises(WireError):
+        Folder(str(pair[0])).update({"x": (b"x", 0o644, moment)})
+
+
 def test_a_deleted_tree_is_deleted(pair):
     ours, theirs = pair
     sender, receiver = Folder(str(ours)), Folder(str(theirs))
@@ -59,7 +86,7 @@ def test_no_name_leads_out_of_the_folder(tmp_path_factory, inner, outer):
     folder = tmp_path_factory.mktemp("folder")
     with pytest.raises(WireError):
         Folder(str(folder)).update(
-            {outer if outer.startswith("/") else inner + "../" + outer: b"x"}
+            {outer if outer.startswith("/") else inner + "../" + outer: FILE}
         )
 
 
@@ -69,7 +96,7 @@ def test_nothing_is_written_behind_a_link(pair):
     (ours / "file").symlink_to(theirs / "file")
     for name in ("link/x", "file"):
         with pytest.raises(WireError, match="link"):
-            Folder(str(ours)).update({name: b"x"})
+            Folder(str(ours)).update({name: FILE})
     assert content(theirs) == {}
 
 

@@ -14,8 +14,14 @@ from pytest_promptse.sandbox.guest.wire import WireError
 _MOST_ENTRIES = 1_000
 _MOST_BYTES = 8 * 2**20
 _MOST_LEVELS = 50
+_OWNER, _READ, _PERMISSIONS = 0o600, 0o400, 0o777
 Content = dict[str, Any]
-"""Relative path of each entry: its bytes, None for a folder, or False for what was deleted."""
+"""Relative path of each entry: None for a folder, False for what was deleted, and for a file its
+bytes, its permissions and the time of its last change in nanoseconds."""
+
+
+def _is_file(content: Any) -> bool:
+    return type(content) is tuple and [*map(type, content)] == [bytes, int, int]
 
 
 def remove_contents(*folders: str) -> None:
@@ -70,7 +76,9 @@ class Folder:
                 changed[name] = None
                 if stamp is not None:
                     with open(os.path.join(self.path, name), "rb") as file:
-                        changed[name] = file.read(_MOST_BYTES)
+                        status = os.fstat(file.fileno())
+                        data = file.read(_MOST_BYTES)
+                        changed[name] = data, status.st_mode & _PERMISSIONS, status.st_mtime_ns
         changed |= dict.fromkeys(self._known.keys() - state.keys(), False)
         self._known = state
         return changed
@@ -84,14 +92,14 @@ class Folder:
             If a name or its content is malformed.
         """
         os.makedirs(self.path, exist_ok=True)
-        self._check_size(len(changes), sum(len(c) for c in changes.values() if type(c) is bytes))
+        self._check_size(len(changes), sum(len(c[0]) for c in changes.values() if _is_file(c)))
         for name, content in sorted(changes.items(), reverse=False in changes.values()):
             if type(name) is not str or os.path.isabs(name) or ".." in name.split("/"):
                 raise WireError("a file outside of its folder")
             self._check_depth(name)
             try:
                 self._write(os.path.join(self.path, name), content)
-            except OSError as error:
+            except (OSError, OverflowError) as error:
                 raise WireError(f"a file cannot be written: {error}") from None
         self._known = self._scan()
 
@@ -112,10 +120,16 @@ class Folder:
                 os.remove(path)
         elif content is None:
             os.makedirs(path, exist_ok=True)
-        elif type(content) is bytes:
+        elif _is_file(content):
+            data, mode, modified = content
             os.makedirs(os.path.dirname(path), exist_ok=True)
+            if os.path.exists(path):
+                os.chmod(path, _OWNER)
             with open(path, "wb") as file:
-                file.write(content)
+                file.write(data)
+            # Both sides must be able to read it.
+            os.chmod(path, mode & _PERMISSIONS | _READ)
+            os.utime(path, ns=(modified, modified))
         else:
             raise WireError("the content of a file is malformed")
 
@@ -146,7 +160,8 @@ class Folder:
                     waiting.append(name)
                 elif entry.is_file(follow_symlinks=False):
                     status = entry.stat()
-                    state[name] = (status.st_mtime_ns, status.st_size)
+                    # Nobody can set this time, as the time of the last change of the content.
+                    state[name] = (status.st_ctime_ns, status.st_size)
                     size += status.st_size
                 self._check_size(len(state), size)
         return state

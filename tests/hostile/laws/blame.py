@@ -54,7 +54,7 @@ def test_an_answer_that_is_sent_back(candidate):
     *frames(
         'put("effects", {"folders": {str(x): {"": False}}})\n    return 9',
         'put("effects", {"folders": {str(x): {".": False}}})\n    return 9',
-        'put("effects", {"folders": {str(x): {"a/.": False, "a": b"x"}}})\n    return 9',
+        'put("effects", {"folders": {str(x): {"a/.": False, "a": FILE}}})\n    return 9',
     ),
     honest="def f(p): (p / 'ok').write_text(''); return 9",
 )

@@ -20,6 +20,7 @@ def put(*parts):
 def error(module, name, attributes):
     named = built(W.NAMED, module, name)
     return built(W.EXCEPTION, named, -1, (), "", attributes, None, None, False)
+FILE = (b"x", 0o777, 0)
 def f(x):
     {}
 """
@@ -61,9 +62,9 @@ def test_exceptions_by_hand(candidate):
 @attack(
     2,
     *frames(
-        'put("effects", {"folders": {"/HARM": {"made": b"x"}}})\n    return 9',
-        'put("effects", {"folders": {str(x): {"../made": b"x", "a/../../made": b"x"}}})\n    return 9',
-        'put("effects", {"folders": {str(x): {"/HARM/made": b"x"}}})\n    return 9',
+        'put("effects", {"folders": {"/HARM": {"made": FILE}}})\n    return 9',
+        'put("effects", {"folders": {str(x): {"../made": FILE, "a/../../made": FILE}}})\n    return 9',
+        'put("effects", {"folders": {str(x): {"/HARM/made": FILE}}})\n    return 9',
     ),
     honest=FILE,
 )
@@ -75,8 +76,8 @@ def test_files_by_hand(candidate, tmp_path):
 @attack(
     5,
     *frames(
-        'put("effects", {"folders": {str(x): {"": b"x", ".": None, "x\\0y": b"x"}}})\n    return 9',
-        'put("effects", {"folders": {str(x): {"d" + "/d" * 5000: b"x"}}})\n    return 9',
+        'put("effects", {"folders": {str(x): {"": FILE, ".": None, "x\\0y": FILE}}})\n    return 9',
+        'put("effects", {"folders": {str(x): {"d" + "/d" * 5000: FILE}}})\n    return 9',
         'put("effects", {"folders": {str(x): {"a": built(W.ARRAY, "<i8", (1,), bytes(8))}}})\n    return 9',
     ),
     honest=FILE,
