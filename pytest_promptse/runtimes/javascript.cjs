@@ -408,7 +408,8 @@ function built(operation, parts) {
 function objectOfCheck([number, kind, ...description]) {
   if (!ofCheck.has(number)) {
     const value = kind === "function" ? functionOfCheck(number, description)
-      : kind === "exception" ? errorOfCheck(description) : { name: description[0] };
+      : kind === "exception" ? errorOfCheck(description)
+      : kind === "object" ? promiseOfCheck(number) : { name: description[0] };
     ofCheck.set(number, value);
     if (kind === "function" || kind === "exception") checkNumbers.set(value, number);
   }
@@ -421,7 +422,7 @@ const VARIADIC = 2;
 function functionOfCheck(number, [name, , parameters]) {
   const positional = parameters?.filter(([, kind]) => kind < VARIADIC).length;
   const takesAll = !parameters || parameters.some(([, kind]) => kind === VARIADIC);
-  const call = (...args) => askCheck(number, takesAll ? args : args.slice(0, positional));
+  const call = (...args) => askCheck(number, "call", takesAll ? args : args.slice(0, positional));
   Object.defineProperty(call, "name", { value: name });
   if (!takesAll) Object.defineProperty(call, "length", { value: positional });
   return call;
@@ -433,8 +434,24 @@ function errorOfCheck([cls, args]) {
   return error;
 }
 
-function askCheck(number, args) {
-  send(encode(tuple("callback", number, "call", tuple(...args), {})));
+// The promise of a coroutine of the check, which runs for a moment at each request.
+function promiseOfCheck(number) {
+  return new Promise((resolve, reject) => {
+    const step = () => {
+      try {
+        const done = askCheck(number, "__await__", []);
+        if (done.length) resolve(done[0]);
+        else later(step, 0);
+      } catch (error) {
+        reject(error);
+      }
+    };
+    step();
+  });
+}
+
+function askCheck(number, operation, args) {
+  send(encode(tuple("callback", number, operation, tuple(...args), {})));
   for (;;) {
     const [verb, ...operands] = receive();
     if (verb === "return") return operands[0];

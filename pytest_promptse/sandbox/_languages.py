@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import types
 from typing import Any
@@ -34,8 +35,10 @@ def require_common_kind(value: Any, language: str) -> None:
     is_of_object = isinstance(value, types.BuiltinMethodType) and not isinstance(
         value.__self__, types.ModuleType
     )
+    # A coroutine is a promise there.
+    is_of_test = is_of_object or inspect.iscoroutine(value)
     kinds = types.FunctionType | types.MethodType | BaseException
-    if not (is_error or is_of_object or isinstance(value, kinds)):
+    if not (is_error or is_of_test or isinstance(value, kinds)):
         raise CannotCrossError(
             f"a value of type {type(value).__name__} cannot be sent to a program in {language}; "
             "pass plain data or a function of the test"
