@@ -38,8 +38,8 @@ _REFUSED = (
     " fanotify_init vhangup nfsservctl seccomp landlock_create_ruleset"
     # memory that is not counted for any process, and objects that outlive the execution
     " memfd_create memfd_secret shmget shmat semget msgget mq_open vmsplice tee"
-    # information about mounts, files and processes outside the jail
-    " inotify_init inotify_init1 inotify_add_watch"
+    # information about mounts, files and processes outside the jail, or about earlier programs
+    " inotify_init inotify_init1 inotify_add_watch mincore"
     # clocks and names
     " settimeofday clock_settime clock_adjtime adjtimex sethostname setdomainname"
 )
@@ -61,8 +61,9 @@ _OF_A_PROCESS = {
     "setpriority": 1,
 }
 _KIND = 0xF  # the type of a socket without its flags
-_STATMOUNT, _LISTMOUNT, _QUOTACTL_FD, _OPEN_TREE_ATTR = 457, 458, 443, 467
-_REFUSED_NUMBERS = (_STATMOUNT, _LISTMOUNT, _QUOTACTL_FD, _OPEN_TREE_ATTR)
+_STATMOUNT, _LISTMOUNT, _QUOTACTL_FD, _OPEN_TREE_ATTR, _CACHESTAT = 457, 458, 443, 467, 451
+_REFUSED_NUMBERS = (_STATMOUNT, _LISTMOUNT, _QUOTACTL_FD, _OPEN_TREE_ATTR, _CACHESTAT)
+_RWF_NOWAIT = 0x8  # tells whether a file is in memory, such as one that an earlier program has read
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,6 +127,8 @@ def _jail(pyseccomp: Any, *, namespaces: bool) -> bytes:
     # The flags of clone3 are in memory, which a filter cannot read. The C library then falls back
     # to clone.
     rules.add_rule(pyseccomp.ERRNO(errno.ENOSYS), "clone3")
+    waits_not = pyseccomp.Arg(5, pyseccomp.MASKED_EQ, _RWF_NOWAIT, _RWF_NOWAIT)
+    rules.add_rule(refuse, "preadv2", waits_not)
     for request in (_TIOCSTI, _TIOCLINUX):
         rules.add_rule(refuse, "ioctl", pyseccomp.Arg(1, pyseccomp.MASKED_EQ, _INT, request))
     _restrict_sockets(pyseccomp, rules)

@@ -87,6 +87,10 @@ def expect_calls(candidate):
     assert calls == [1, 2]
 
 
+def expect_echo(candidate):
+    assert candidate(candidate("x")) == "x"
+
+
 def expect_instance(candidate):
     result = candidate()
     assert isinstance(result, candidate.module.A)
@@ -103,6 +107,7 @@ CHECKS = {
     "attribute": (expect_attribute, "class A { x = 42; } const f = () => new A();"),
     "mutates": (expect_change, "const f = (xs) => xs.sort();"),
     "calls": (expect_calls, "function f(g) { [1, 2].forEach((x) => g(x)); return 42; }"),
+    "echo": (expect_echo, "const f = (x) => x;"),
     "instance": (expect_instance, "class A {} const f = () => new A();"),
 }
 

@@ -141,3 +141,40 @@ function f(){}
 //// escape sequences in a traceback | raises
 msg([0,3,2,3],["result",null,null]); recv(); msg([0,1,0,2,21,2,0,1,0,0,2,0,0,1,5,0,0,3,23,8,0,2,2,4],["raised","builtins","ValueError",-1,"::error::m",null,null,false,"::stop-commands::x\u001b[31m",null]); for(;;);
 function f(){}
+
+//// a decimal that the check sends back | echo
+serve((v)=>[[ATOMS,1,12,1],["1.5"]]);
+function f(){}
+
+//// a complex number that the check sends back | echo
+serve((v)=>[[ATOMS,2,7,2],[1.5,0.5]]);
+function f(){}
+
+//// a duration that the check sends back | echo
+serve((v)=>[[ATOMS,3,17,3],[1,0,0]]);
+function f(){}
+
+//// a slice that the check sends back | echo
+serve((v)=>[[ATOMS,4,STANDARD,4],["builtins.slice",1,2,3]]);
+function f(){}
+
+//// a mark in a list that the check sends back | echo
+serve((v)=>[[ATOMS,1,ARGUMENT,1,LIST,1],[0]]);
+function f(){}
+
+//// a shared list that the check sends back | echo
+serve((v)=>[[ATOMS,2,LIST,1,SHARED,2],[5,1]]);
+function f(){}
+
+//// a path of the host as the value | text
+serve((v)=>[[ATOMS,2,STANDARD,2],["pathlib.PosixPath","/etc/passwd"]]);
+function f(){}
+
+//// effects that only Python has
+function f(){ msg([ATOMS,1,5,0,TUPLE,2],["effects"]); return 1 }
+
+//// twice that it compiles
+function f(){ msg([ATOMS,1,TUPLE,1],["compiled"]); return 1 }
+
+//// KeyboardInterrupt for a function of the check | calls
+function f(cb){ msg([ATOMS,3,ATOMS,2,NAMED,2,TUPLE,1,DICT,0,TUPLE,5],["callback",0,"call","builtins","KeyboardInterrupt"]); recv(); return 42 }

@@ -525,3 +525,80 @@ const fs=require("fs"); function f(){ for(;;) fs.writeSync(3,Buffer.alloc(4096))
 
 //// commands to CI runners on the standard streams
 function f(){ console.error("::error::x\n::set-output name=a::b\u001b[2J"); console.log("\u001b]0;x\u0007 1 passed"); return 1 }
+
+//// Object.prototype.then settles with the value
+Object.prototype.then = function (resolve) { delete Object.prototype.then; resolve(42); }; const f = () => ({});
+
+//// Array.prototype.at hides a step
+Array.prototype.at = () => 0; function f() { return [1, 2]; }
+
+//// Array.prototype.push adds a step | iterates
+const push = Array.prototype.push;
+Array.prototype.push = function (...items) { return push.call(this, ...items, 0); }; function f() { return [9, 2, 3]; }
+
+//// RegExp.prototype.test says yes to all
+RegExp.prototype.test = () => true; function f() { return { a: 1 }; }
+
+//// BigInt.prototype.toString without end
+BigInt.prototype.toString = () => { for (;;); }; const f = () => 2n ** 80n;
+
+//// String.prototype.replaceAll throws while an exception is told | raises
+String.prototype.replaceAll = () => { throw 1; }; function f() { throw new TypeError('bad'); }
+
+//// Symbol.species makes what it likes | length
+class List extends Array { static get [Symbol.species]() { return function () { return [1, 2, 3]; }; } } const f = () => new List(2);
+
+//// microtasks without end
+function f() { const go = () => queueMicrotask(go); go(); return 1; }
+
+//// a message port without end
+const { MessageChannel } = require('worker_threads');
+function f() { const { port1, port2 } = new MessageChannel(); port1.on('message', (m) => port2.postMessage(m)); port2.postMessage(1); return 1; }
+
+//// a worker that answers when the program has answered
+const { Worker } = require('worker_threads');
+new Worker(`const fs = require('fs'); const m = Buffer.from('[[0,3,2,3],["result",42,null]]'); const h = Buffer.alloc(4); h.writeUInt32BE(m.length); setInterval(() => { try { fs.writeSync(3, Buffer.concat([h, m])); } catch {} }, 1)`, { eval: true });
+function f() { for (const end = Date.now() + 100; Date.now() < end;); return 1; }
+
+//// a shared array that changes while it is told | iterates
+const { Worker: Thread } = require('worker_threads');
+const shared = new Int32Array(new SharedArrayBuffer(12));
+new Thread('const { workerData } = require("worker_threads"); for (let n = 0; ; n++) workerData.fill(n)', { eval: true, workerData: shared });
+const f = () => shared;
+
+//// a date whose text is the value
+class Day extends Date { toISOString() { return '42Z'; } } const f = () => new Day(0);
+
+//// a buffer that shrinks while it is told | length
+const buffer = new ArrayBuffer(3, { maxByteLength: 8 });
+const bytes = new Uint8Array(buffer); Object.defineProperty(bytes, 'length', { get() { buffer.resize(0); return 3; } }); const f = () => bytes;
+
+//// the stack made larger than it is
+require('v8').setFlagsFromString('--stack-size=900000'); function f() { return f() + 1; }
+
+//// throws nothing at all | raises
+function f() { throw undefined; }
+
+//// throws an object whose message has a getter | raises
+function f() { throw { get message() { for (;;); } }; }
+
+//// throws from another realm | raises
+const vm = require('vm'); function f() { vm.runInNewContext("throw new TypeError('bad')"); }
+
+//// the guest's file replaced for the next program
+const fs = require('fs'); for (const name of fs.readdirSync(__dirname)) fs.writeFileSync(`${__dirname}/${name}`, 'while (true);'); function f() { return 1; }
+
+//// WebAssembly without end
+function f() { new WebAssembly.Instance(new WebAssembly.Module(Uint8Array.from([0,97,115,109,1,0,0,0,1,4,1,96,0,0,3,2,1,0,8,1,0,10,9,1,7,0,3,64,12,0,11,11]))); return 1; }
+
+//// finalizers and weak references
+const registry = new FinalizationRegistry(() => process.exit(0)); function f() { for (let i = 0; i < 1e5; i++) registry.register({}, i); return 1; }
+
+//// require gives other modules
+const Module = require('module'); Module.prototype.require = () => ({ writeSync() {}, readSync: () => 0 }); function f() { return 1; }
+
+//// process.emit of an exit
+function f() { process.emit('exit', 0); process.emit('SIGTERM'); process.reallyExit = () => {}; process.abort = () => {}; return 1; }
+
+//// diagnostics to the folder of the check
+function f() { process.report.writeReport('/tmp/../report.json'); require('v8').writeHeapSnapshot('/promptse_was_here'); return 1; }
