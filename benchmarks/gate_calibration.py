@@ -42,6 +42,7 @@ from ranking_simulations import (
     methods,
     rankings,
     significant_correlations,
+    task_equivalence,
 )
 from rerun_simulations import misses_over_reruns
 from round_simulations import in_rounds, single_in_rounds
@@ -75,7 +76,7 @@ PAGES = {
     "performance and stability": "../how-to/compare.md",
 }
 # How the names of tables begin that are too long for a page.
-ONLY_KEPT = ("early", "true rates", "ranking", "intervals of rankings")
+ONLY_KEPT = ("early", "true rates", "ranking", "intervals of rankings", "equivalence")
 FULL = Effort(suites=1200, resamples=999, truth=400_000, scored=2000)
 QUICK = Effort(suites=100, resamples=499, truth=100_000, scored=12)
 
@@ -605,6 +606,26 @@ def stability_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     )
 
 
+def equivalence_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """How often a task is called equivalent within 0.1, and how often its interval covers."""
+    truths = (*((p, 0.1) for p in (1.0, 0.95, 0.8, 0.6)), *((p, -0.1) for p in (0.9, 0.8, 0.5)))
+    stable = ((1.0, 0.0), (0.97, 0.0), (0.9, 0.0))
+    jobs = {
+        (plan.name, rate, drop): pool.submit(
+            task_equivalence, plan, rate, drop, tasks=effort.scored, seed=effort.seed
+        )
+        for plan in PRESETS
+        for rate, drop in (*truths, *stable)
+    }
+    return table(
+        ("preset", "pass rate of the original", "true drop", "equivalent", "interval covers"),
+        (
+            (name, f"{rate:g}", f"{drop:g}", *map(_percent, job.result()))
+            for (name, rate, drop), job in jobs.items()
+        ),
+    )
+
+
 def floors_table(_effort: Effort, _pool: ProcessPoolExecutor) -> str:
     """Between which floors a confident gate on pass rates decides nothing; no simulation."""
     rows = []
@@ -657,6 +678,7 @@ TABLES: dict[str, Callable[[Effort, ProcessPoolExecutor], str]] = {
     "ranking": ranking_table,
     "intervals of rankings": ranking_intervals_table,
     "performance and stability": stability_table,
+    "equivalence": equivalence_table,
     "floors": floors_table,
     "few tasks": few_tasks_table,
 }

@@ -1,7 +1,8 @@
 """How often a ranking separates entries wrongly, on simulated models with known pass rates.
 
 Models share their tasks, so they are paired. Figures of tasks are computed in bulk. The separation,
-the order and the standings are those of the package.
+the order and the standings are those of the package. `task_equivalence` measures how often a task
+is wrongly called equivalent with its original.
 """
 
 from __future__ import annotations
@@ -19,16 +20,20 @@ from pytest_promptse.scoring._association import correlations
 from pytest_promptse.scoring._intervals import generator
 from pytest_promptse.scoring._ranking import Gaps, ordered
 from pytest_promptse.scoring._robustness import squared_sensitivity
-from pytest_promptse.scoring._scores import DECIDING
+from pytest_promptse.scoring._scores import DECIDING, PromptScore
+from pytest_promptse.scoring._task_drop import MARGIN, drop_interval, is_equivalent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from simulated_models import Sampling
 
     from pytest_promptse.scoring._samples import Floats
     from pytest_promptse.scoring._scores import Difference
 
 VARIANTS = 3 * CI.variants
 _DRAWS = 1999
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -331,3 +336,28 @@ def significant_correlations(spread: str, n: int, *, runs: int, seed: int) -> di
             [spearman] = [c for c in found if c.coefficient == "Spearman"]
             significant[name] += spearman.p_value < 0.05  # noqa: PLR2004 - the level
     return {name: count / runs for name, count in significant.items()}
+
+
+def task_equivalence(
+    plan: Sampling, rate: float, drop: float, *, tasks: int, seed: int
+) -> tuple[float, float]:
+    """Return how often a task with this true drop is equivalent within 0.1, and is covered.
+
+    All variants have the same true pass rate, which is the hardest case: other variants with the
+    same mean vary less.
+    """
+    rng = generator(seed, "equivalence", plan.name, str(rate), str(drop))
+    equivalent = covered = 0
+    for _ in range(tasks):
+        original = _prompt(rng.binomial(plan.original_samples, rate), plan.original_samples)
+        passes = rng.binomial(plan.samples, min(1.0, rate - drop), (3, plan.variants))
+        groups = [[_prompt(count, plan.samples) for count in of_distance] for of_distance in passes]
+        equivalent += is_equivalent(original, groups, margin=MARGIN)
+        low, high = drop_interval(original, groups, tail=0.025)
+        covered += low - _ROUNDING <= drop <= high + _ROUNDING
+    return equivalent / tasks, covered / tasks
+
+
+def _prompt(passes: int, n: int) -> PromptScore:
+    rate = float(passes / n)
+    return PromptScore(n=n, pass_rate=rate, soft_exec=None, score=rate, ess=None)

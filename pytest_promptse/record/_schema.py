@@ -16,7 +16,7 @@ from msgspec.structs import force_setattr
 
 from pytest_promptse.errors import RecordError
 from pytest_promptse.record._instruments import InstrumentRecord  # noqa: TC001 - msgspec reads it
-from pytest_promptse.scoring._scores import Gate, Ranking
+from pytest_promptse.scoring._scores import Gate, Ranking, TaskDrop
 from pytest_promptse.store._measured_variant import VariantRecord  # noqa: TC001 - msgspec reads it
 from pytest_promptse.store._run_log import ShardRow  # noqa: TC001 - msgspec reads it
 
@@ -271,7 +271,8 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One task of one suite with one model. ``texts`` are the texts of its samples by key.
 
     ``p_adjusted`` is the ``p_value`` of AUC-E, adjusted by Benjamini and Hochberg over the tasks
-    of the suite. ``controls`` are the variants of the control condition.
+    of the suite. ``drop`` is None without an original or variants. ``controls`` are the variants of
+    the control condition.
     """
 
     id: str
@@ -287,6 +288,7 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     excess: float | None
     p_value: float | None = None
     p_adjusted: float | None = None
+    drop: TaskDrop | None = None
     losses: Losses = {}
     original: VariantRecord | None
     variants: list[VariantRecord]

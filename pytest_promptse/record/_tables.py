@@ -273,7 +273,7 @@ def _estimate(suite: SuiteRecord, metric: str) -> Iterator[tuple[str, float | No
 
 
 def _task_row(task: TaskRecord, distances: list[str]) -> Row:
-    original = task.original
+    original, drop = task.original, task.drop
     return {
         "suite": task.suite,
         "model": task.model,
@@ -287,6 +287,12 @@ def _task_row(task: TaskRecord, distances: list[str]) -> Row:
         "excess": task.excess,
         "p_value": task.p_value,
         "p_adjusted": task.p_adjusted,
+        "drop": drop.value if drop else None,
+        "drop_low": drop.ci95[0] if drop else None,
+        "drop_high": drop.ci95[1] if drop else None,
+        "drop_shrunken": drop.shrunken if drop else None,
+        "drop_margin": drop.margin if drop else None,
+        "equivalent": drop.equivalent if drop else None,
     }
 
 

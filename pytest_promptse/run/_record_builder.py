@@ -52,6 +52,7 @@ from pytest_promptse.scoring._gate import pass_rate_limits
 from pytest_promptse.scoring._multiplicity import benjamini_hochberg
 from pytest_promptse.scoring._robustness import task_robustness
 from pytest_promptse.scoring._scores import Estimate
+from pytest_promptse.scoring._task_drop import MARGIN, task_drops
 from pytest_promptse.store._run_log import (
     CachedRow,
     EntailmentRow,
@@ -305,6 +306,8 @@ def _suites(
             # The items of the gates have already reported the error.
             scored = None
         by_id = {task.task_id: task for task in scored.tasks} if scored else {}
+        margin = suite.settings.get("max_drop") or MARGIN
+        drops = task_drops(scored.tasks, margin=margin) if scored else {}
         measured: list[MeasuredPrompt] = []
         answered: list[PromptAnswers] = []
         added = _AddedWords()
@@ -316,8 +319,9 @@ def _suites(
             prompts = [MeasuredPrompt.of(row.suite, row.variant) for row in rows]
             measured += prompts
             answered += [_answers(row.variant) for row in rows]
-            score = by_id.get(every[0].variant.task_id)
-            tasks.append(_task(suite, score, rows, controls=controls, all_draws=draws))
+            task_id = every[0].variant.task_id
+            made_task = _task(suite, by_id.get(task_id), rows, controls=controls, all_draws=draws)
+            tasks.append(replace(made_task, drop=drops.get(task_id)))
         decided, end = gates[suite.key], ends.get(suite.key)
         made = _suite(suite, scored, decided, measured, quadrants, end=end)
         made = _with_control(made, suite, scored, added)

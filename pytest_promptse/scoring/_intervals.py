@@ -447,13 +447,27 @@ def wilson_interval(count: int, n: int, *, looks: int = 1) -> Interval:
     `count` and `n` are as in `share_interval`, and `looks` as in `mean_interval`. Source: Journal
     of the American Statistical Association 22, 1927.
     """
+    return wilson_limits(count / n, n, tail=0.025 / looks)
+
+
+def wilson_limits(share: float, n: float, *, tail: float) -> Interval:
+    """Return the limits of Wilson for a share, each of which is missed with `tail`.
+
+    Parameters
+    ----------
+    share
+        The measured share, in [0, 1].
+    n
+        The number of draws, > 0. It need not be whole, for a weighted mean of several shares.
+    tail
+        The probability beyond each limit, in (0, 1/2).
+    """
     # SciPy's quantile is as exact, but every run has this interval and few need SciPy otherwise.
-    z = -NormalDist().inv_cdf(0.025 / looks)
-    share = count / n
+    z = -NormalDist().inv_cdf(tail)
     centre = share + z**2 / (2 * n)
     half = z * math.sqrt(share * (1.0 - share) / n + (z / (2 * n)) ** 2)
     low, high = ((centre + side * half) / (1.0 + z**2 / n) for side in (-1.0, 1.0))
-    return (low if count > 0 else 0.0, high if count < n else 1.0)
+    return (low if share > 0.0 else 0.0, high if share < 1.0 else 1.0)
 
 
 def shifted_interval(

@@ -17,10 +17,11 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
+from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
+import scipy
 
 from pytest_promptse.config._metrics import METRICS, compared_metrics
 from pytest_promptse.scoring._compare import (
@@ -32,15 +33,17 @@ from pytest_promptse.scoring._compare import (
 from pytest_promptse.scoring._intervals import task_values
 from pytest_promptse.scoring._pairing import is_solved
 from pytest_promptse.scoring._scores import DECIDING, Difference, Ranked, Ranking
+from pytest_promptse.scoring._task_drop import drop_variance, mean_variance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pytest_promptse.config._metrics import Metric
-    from pytest_promptse.scoring._pairing import RecordedPrompt, RecordedTask
+    from pytest_promptse.scoring._pairing import RecordedTask
     from pytest_promptse.scoring._samples import Floats, Mode
     from pytest_promptse.scoring._scores import Standing
 
+_NORMAL = NormalDist()
 _TAIL = 0.025
 _POWER = 0.8
 # A plan for more tasks than this decides nothing in practice.
@@ -203,7 +206,7 @@ class Gaps(NamedTuple):
         """
         n, mean = self.gaps.size, _mean(self.gaps)
         level = 1.0 - _TAIL / comparisons
-        half = float(ndtri(level) if n == 1 else stdtrit(n - 1, level)) * math.sqrt(self.variance)
+        half = _quantile(n, level) * math.sqrt(self.variance)
         low, high = max(-self.widest, mean - half), min(self.widest, mean + half)
         separated = not low <= 0.0 <= high
         winner = name if (mean < 0.0) == self.less_is_better else other
@@ -224,7 +227,7 @@ class Gaps(NamedTuple):
         n, mean = self.gaps.size, _mean(self.gaps)
         if n == 1 or not mean:
             return None
-        quantiles = float(ndtri(1.0 - _TAIL / comparisons) + ndtri(_POWER))
+        quantiles = _NORMAL.inv_cdf(1.0 - _TAIL / comparisons) + _NORMAL.inv_cdf(_POWER)
         tasks = math.ceil(quantiles**2 * n * self.variance / mean**2)
         return max(n + 1, tasks) if tasks <= _MOST_TASKS else None
 
@@ -260,35 +263,26 @@ def ordered(
     return {name: _standing(name, order[0], differences) for name in order}
 
 
+def _quantile(n: int, level: float) -> float:
+    """Return the quantile of Student's t over n tasks, or of the normal distribution for one."""
+    return _NORMAL.inv_cdf(level) if n == 1 else float(scipy.special.stdtrit(n - 1, level))
+
+
 def figure_variance(task: RecordedTask, metric: str, distances: Sequence[float]) -> float:
     """Return the variance of a task's drop or reworded pass from sampling completions.
 
     `metric` is one of `DECIDING`, and `distances` are those of the run.
     """
-    variants = [v for v in task.variants.values() if metric != "drop" or v.distance in distances]
-    if not variants:
-        return 0.0
-    if metric != "drop":
-        return math.fsum(map(rate_variance, variants)) / len(variants) ** 2
-    original = 0.0 if task.original is None else rate_variance(task.original)
-    groups = [[v for v in variants if v.distance == d] for d in distances]
-    measured = [group for group in groups if group]
-    by_distance = [math.fsum(map(rate_variance, group)) / len(group) ** 2 for group in measured]
-    return original + math.fsum(by_distance) / len(measured) ** 2
+    variants = list(task.variants.values())
+    if metric == "drop" and task.original is not None:
+        groups = [[v for v in variants if v.distance == d] for d in distances]
+        measured = [group for group in groups if group]
+        return drop_variance(task.original, measured) if measured else 0.0
+    return mean_variance(variants) if variants else 0.0
 
 
 def _variances(tasks: Sequence[RecordedTask], metric: str, distances: Sequence[float]) -> float:
     return math.fsum(figure_variance(task, metric, distances) for task in tasks)
-
-
-def rate_variance(prompt: RecordedPrompt) -> float:
-    """Return the variance of a measured pass rate from sampling.
-
-    Half a pass and half a failure are added (Jeffreys' prior), so that a prompt that always passes
-    has a variance as well.
-    """
-    rate = (prompt.pass_rate * prompt.n + 0.5) / (prompt.n + 1.0)
-    return rate * (1.0 - rate) / prompt.n
 
 
 def pareto(points: Sequence[Sequence[float]]) -> list[bool]:

@@ -210,6 +210,22 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     warnings: list[str] = []
 
 
+class TaskDrop(msgspec.Struct, frozen=True, kw_only=True):
+    """The drop of one task, the mean pass rate of its original minus that of its variants.
+
+    ``ci95`` covers another run of the same prompts. ``shrunken`` is an estimate between ``value``
+    and the mean of the suite, which is nearer to the truth (see `_task_drop`). ``equivalent`` is
+    True if the interval for two one-sided tests at 5 % excludes a drop and a gain of ``margin`` or
+    more. The margin is the threshold of the suite's drop, or 0.1 without one.
+    """
+
+    value: float
+    ci95: tuple[float, float]
+    shrunken: float
+    margin: float
+    equivalent: bool
+
+
 class Ranked(msgspec.Struct, frozen=True, kw_only=True):
     """One entry of a ranking: a template or a model, over the tasks and variants that all have.
 

@@ -120,6 +120,20 @@ def test_a_stable_suite_scores_one_and_a_broken_one_loses_everything(run_log, bu
     assert {share for losses in broken.losses.values() for share in losses} == {"timeout"}
 
 
+@pytest.mark.parametrize(("chosen", "margin"), [({}, 0.1), ({"max_drop": 0.25}, 0.25)])
+def test_a_task_has_its_drop_and_the_margin_of_its_suite(run_log, build, chosen, margin):
+    suite = plan(["a", "b"], variants=3, **chosen)
+    measure(run_log, suite)
+    record = build()
+    drops = [task.drop for task in record.tasks]
+    assert [drop.margin for drop in drops] == [margin, margin]
+    mean = sum(drop.value for drop in drops) / 2
+    assert mean == pytest.approx(record.suites[0].drop)
+    for row, drop in zip(rows(record, "tasks"), drops, strict=True):
+        assert (row["drop"], row["drop_low"], row["drop_high"]) == (drop.value, *drop.ci95)
+        assert (row["drop_shrunken"], row["equivalent"]) == (drop.shrunken, drop.equivalent)
+
+
 @pytest.mark.parametrize(
     ("floor", "gate", "warned"),
     [(0.3, "confident", True), (0.9, "confident", False), (0.3, "point", False)],

@@ -10,7 +10,8 @@ from scipy.stats import t
 
 from pytest_promptse.config._metrics import METRICS, compared_metrics
 from pytest_promptse.scoring._pairing import RecordedPrompt, RecordedTask
-from pytest_promptse.scoring._ranking import Price, pareto, rank, rate_variance
+from pytest_promptse.scoring._ranking import Price, pareto, rank
+from pytest_promptse.scoring._task_drop import rate_variance
 
 DISTANCES = (0.1, 0.2, 0.3)
 

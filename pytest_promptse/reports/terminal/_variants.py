@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pytest_promptse.record._schema import Calibrations, TaskRecord
+    from pytest_promptse.scoring._scores import TaskDrop
     from pytest_promptse.store._measured_variant import VariantRecord
 
 _MOST_NAME = 60
@@ -35,6 +36,8 @@ def variant_lines(tasks: Iterable[TaskRecord], *, width: int) -> Iterator[Text]:
     yield Text(shortened("variants", room), "bold").append_text(columns(head, _WIDTHS))
     for task in tasks:
         yield Text(shortened(task.id, width).rstrip())
+        if task.drop is not None:
+            yield Text(f"  {_in_words(task.drop)}", "dim")
         if task.original is not None:
             yield _row("original", task.original, None, None, room=room, width=width)
         for variant in task.variants:
@@ -46,6 +49,15 @@ def variant_lines(tasks: Iterable[TaskRecord], *, width: int) -> Iterator[Text]:
                 room=room,
                 width=width,
             )
+
+
+def _in_words(drop: TaskDrop) -> str:
+    low, high = (signed(limit) for limit in drop.ci95)
+    shown = "equivalent" if drop.equivalent else "not shown to be equivalent"
+    return (
+        f"drop {signed(drop.value)} ({low} to {high}), shrunken {signed(drop.shrunken)}, {shown} "
+        f"within {short(drop.margin)}"
+    )
 
 
 def calibration(groups: Calibrations) -> Iterator[Text]:

@@ -19,6 +19,7 @@ from pytest_promptse.errors import RecordError, SettingsError
 from pytest_promptse.record._schema import InvocationRecord
 from pytest_promptse.reports.html import _html
 from pytest_promptse.reports.html._embedded_data import embed
+from pytest_promptse.scoring._scores import TaskDrop
 from pytest_promptse.variants._word_diff import word_diff
 
 
@@ -192,3 +193,12 @@ def test_a_failing_suite_is_followed_by_what_to_do_next(record):
     assert f"<code>{command}</code>" in _html.render(fails)
     assert "<code>promptse history</code>" in _html.render(fails)
     assert "What next" not in _html.render(replace(fails, suites=[replace(suite, verdict="pass")]))
+
+
+def test_a_task_has_its_drop_and_whether_it_is_equivalent():
+    record = hostile_record()
+    drop = TaskDrop(value=0.2, ci95=(0.1, 0.3), shrunken=0.15, margin=0.1, equivalent=False)
+    tasks = [replace(task, drop=drop) for task in record.tasks]
+    page = _html.render(replace(record, tasks=tasks))
+    assert '<td class="n" data-value="0.2">+0.20 <small>+0.10 to +0.30</small></td>' in page
+    assert '<td class="nowrap">not shown within 0.10</td>' in page

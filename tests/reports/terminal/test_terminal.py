@@ -14,6 +14,7 @@ from pytest_promptse.record._schema import ErrorRecord, InvocationRecord, Rounds
 from pytest_promptse.reports._formatting import shortened, signed, sparkline
 from pytest_promptse.reports.terminal._harmful import command, difference
 from pytest_promptse.reports.terminal._summary import render
+from pytest_promptse.scoring._scores import TaskDrop
 
 
 def shown(record, *, width=100, verbosity=0) -> str:
@@ -185,6 +186,15 @@ def test_verbose_shows_every_variant_and_the_secondary_columns(record):
     assert " ".join(head.split()) == "besides excess p RP5 RD5 RR5 ECE over under"
     assert " ".join(slugify.split()[1:]) == "+0.18* 0.020 0.61 0.39 0.40 0.21 0.03 0.12"
     assert section(text, "calibration")[1].split() == ["all", "48", "0.21", "0.03", "0.12"]
+
+
+def test_verbose_shows_the_drop_of_each_task(record):
+    drop = TaskDrop(value=0.2, ci95=(0.1, 0.3), shrunken=0.15, margin=0.1, equivalent=False)
+    for equivalent, words in ((False, "not shown to be equivalent"), (True, "equivalent")):
+        tasks = [replace(t, drop=replace(drop, equivalent=equivalent)) for t in record.tasks]
+        text = shown(replace(record, tasks=tasks), verbosity=1)
+        assert f"drop +0.20 (+0.10 to +0.30), shrunken +0.15, {words} within 0.10" in text
+    assert "shrunken" not in shown(replace(record, tasks=tasks))
 
 
 def test_why_splits_the_loss_by_cause_largest_first(record):
