@@ -347,8 +347,15 @@ class Candidate(EntryPoint):
             execution = self._need_execution()
             self._send(execution, (verb, *operands))
             result = self._await_result(execution, (), {}, stops=stops)
+            is_name = verb in ("get", "find")
             if type(result) is _Shared:
-                return self._share(result) if verb in ("get", "find") else result.value
+                return self._share(result) if is_name else result.value
+            if is_name and _catches_assertions(result):
+                self.fail(
+                    "interface",
+                    f"the program's {operands[-1]!r} is {result!r}, which would catch the failed "
+                    "assertions of a check; it must be a class of its own",
+                )
             return result
 
     def call(
@@ -726,6 +733,13 @@ class Candidate(EntryPoint):
             if operation == "call":
                 self.break_check(f"a result cannot be sent to the program: {error}")
             raise TypeError(str(error)) from None
+
+
+def _catches_assertions(kinds: Any) -> bool:
+    """Return whether ``except`` with these kinds catches an assertion that failed in the check."""
+    if type(kinds) is tuple:
+        return any(map(_catches_assertions, kinds))
+    return any(kinds is kind for kind in AssertionError.__mro__[:-1])
 
 
 def _may_change(value: Any) -> bool:

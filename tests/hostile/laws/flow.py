@@ -142,3 +142,50 @@ def test_an_await_that_ends_a_loop_of_the_check(candidate):
             assert value == len(got)
 
     asyncio.run(main())
+
+
+NAMED = "Invalid = {kind}\ndef f(n): return (n, Invalid)[0]"
+CLASS = "class f:\n    Invalid = {kind}\n    def __init__(self, n): {body}"
+OWN = "class Invalid(ValueError): pass\ndef f(n): raise Invalid(n)"
+
+
+@attack(
+    6,
+    NAMED.format(kind="AssertionError"),
+    NAMED.format(kind="BaseException"),
+    NAMED.format(kind="(KeyError, (Exception,))"),
+    honest=OWN,
+)
+def test_a_name_that_catches_the_assertion(candidate):
+    try:
+        candidate(-1)
+        assert False, "nothing was raised"
+    except candidate.Invalid:
+        pass
+
+
+@attack(
+    6,
+    CLASS.format(kind="Exception", body="pass"),
+    CLASS.format(kind="AssertionError", body="pass"),
+    wrong=CLASS.format(kind="ValueError", body="pass"),
+    honest=CLASS.format(kind="ValueError", body="raise ValueError(n)"),
+)
+def test_an_attribute_that_suppresses_the_assertion(candidate):
+    with contextlib.suppress(candidate.Invalid):
+        candidate(-1)
+        assert False, "nothing was raised"
+
+
+@attack(
+    1,
+    "import asyncio\ndef f(fail):\n    return asyncio.run(fail(KeyboardInterrupt)) or 6",
+    "import asyncio\ndef f(fail):\n    return asyncio.run(fail(SystemExit)) or 6",
+    "def f(fail):\n    fail(ValueError).throw(KeyboardInterrupt); return 6",
+    honest="import asyncio\ndef f(fail):\n    try: asyncio.run(fail(ValueError))\n    except ValueError: return 6",
+)
+def test_a_coroutine_of_the_check_that_raises_what_it_gets(candidate):
+    async def fail(kind):
+        raise kind("x")
+
+    assert candidate(fail) == 6
