@@ -212,11 +212,12 @@ def names_of(config: pytest.Config, kind: Literal["backend", "rewriter", "report
 def instrument_of(config: pytest.Config, path: Path) -> Instrument | None:
     """Return the instrument of a file ``*.NAME.yaml``, or None if no instrument has this name.
 
-    The first such file loads the installed packages with instruments.
+    The first such file loads the installed packages with instruments. Hidden files, such as
+    ``.pre-commit-config.yaml``, have none: they are in many projects that have no instrument.
     """
     stem, _, suffix = path.name.rpartition(".")
-    _, dot, name = stem.rpartition(".")
-    if not (dot and name and suffix in ("yaml", "yml")):
+    before, _, name = stem.rpartition(".")
+    if not (before and name and suffix in ("yaml", "yml")):
         return None
     config.pluginmanager.load_setuptools_entrypoints(INSTRUMENTS)
     instruments: list[list[Instrument]] = config.hook.pytest_promptse_instruments()
