@@ -168,9 +168,12 @@ def targets_of(suite: Suite, id_parts: IdParts, given: NodeIds) -> Iterator[Item
 def _may_be_given(subject: Subject, given: NodeIds) -> bool:
     if not isinstance(subject, PlannedVariant):
         return given.may_contain(subject.name)
-    # The id of a task is the name of its function or class, or a part of the item's name. It comes
-    # first, since asking for the variant's id draws the variants of the task.
-    return given.may_contain(subject.task.id) and given.may_contain(subject.outline.id)
+    # The id of a task is the name of its function or class, or a part of the item's name. The id of
+    # a variant comes last, since asking for it draws the variants of the task.
+    distance = f"d{subject.distance:g}-" if subject.distance else ""
+    return all(map(given.may_contain, (subject.task.id, distance))) and given.may_contain(
+        subject.outline.id
+    )
 
 
 def task_of(item: pytest.Item) -> Task:
