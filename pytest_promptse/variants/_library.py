@@ -453,15 +453,13 @@ class _Marks:
 
 
 @dataclass
-class _Draft:
-    """A language while its files are read. The shipped files are read first.
+class _Phrases:
+    """The phrases of a language while its files are read. The shipped files are read first.
 
     Each field has the entries of one file by name. A later file replaces or extends the entries of
     an earlier one.
     """
 
-    code: str
-    marks: _Marks
     feelings: dict[str, Feeling] = field(default_factory=dict)
     controls: dict[str, Feeling] = field(default_factory=dict)
     roles: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -510,10 +508,8 @@ def _load(extra: Path | None) -> Library:  # noqa: C901 - one loop for each file
     coherence = _MadeOnUse(languages, lambda code: _coherence(marks[code], writers))
 
     def language(code: str) -> Language:
-        draft = _Draft(code, marks[code])
-        for language_folder in languages[code]:
-            _read_phrases(language_folder, draft)
-        return _language(draft, coherence[code])
+        phrases = _read_phrases(languages[code], marks[code].lint)
+        return _language(code, marks[code], phrases, coherence[code])
 
     library = Library(
         emotions=emotions,
@@ -702,36 +698,72 @@ def _read_marks(folders: Sequence[_LanguageFolder]) -> _Marks:
     """Read the ``language.yaml`` of each folder of a language."""
     marks = _Marks()
     for folder in folders:
-        if (path := folder.path / "language.yaml").is_file():
-            _add_marks(_open(path), path.name, marks, check=folder.is_users)
+        if folder.is_users:
+            _add_marks(folder, marks)
+        else:
+            marks = _copied(_shipped_marks(folder))
     return marks
 
 
-def _read_phrases(source: _LanguageFolder, draft: _Draft) -> None:
-    """Read the other files of a folder of a language, after the marks of all folders."""
+@lru_cache
+def _shipped_marks(folder: _LanguageFolder) -> _Marks:
+    marks = _Marks()
+    _add_marks(folder, marks)
+    return marks
+
+
+def _read_phrases(folders: Sequence[_LanguageFolder], lint: Lint | None) -> _Phrases:
+    """Read the other files of each folder of a language. `lint` checks those of a user."""
+    phrases = _Phrases()
+    for folder in folders:
+        if folder.is_users:
+            _add_phrases(folder, phrases, lint)
+        else:
+            phrases = _copied(_shipped_phrases(folder))
+    return phrases
+
+
+@lru_cache
+def _shipped_phrases(folder: _LanguageFolder) -> _Phrases:
+    phrases = _Phrases()
+    _add_phrases(folder, phrases, None)
+    return phrases
+
+
+_EntriesT = TypeVar("_EntriesT", _Marks, _Phrases)
+
+
+def _copied(entries: _EntriesT) -> _EntriesT:
+    """Return a copy to which the entries of a user can be added."""
+    copies: dict[str, Any] = {
+        name: dict(value) for name, value in vars(entries).items() if isinstance(value, dict)
+    }
+    return replace(entries, **copies)
+
+
+def _add_phrases(source: _LanguageFolder, phrases: _Phrases, lint: Lint | None) -> None:
     folder = source.path
-    lint = draft.marks.lint if source.is_users else None
     # Introductions are written as a whole and have none of a user's sentences.
     composed = set[str]()
     for name, entry in _entries(folder / "emotions.yaml"):
-        older = draft.feelings.get(name)
-        draft.feelings[name] = feeling = _feeling(name, entry, lint, older)
+        older = phrases.feelings.get(name)
+        phrases.feelings[name] = feeling = _feeling(name, entry, lint, older)
         if older is None or (feeling.sentences, feeling.scenes) != (older.sentences, older.scenes):
             composed.add(name)
     for name, entry in _entries(folder / "controls.yaml"):
-        draft.controls[name] = _feeling(name, entry, lint, draft.controls.get(name))
+        phrases.controls[name] = _feeling(name, entry, lint, phrases.controls.get(name))
     for section, place in _entries(folder / "personas.yaml", ("roles", "collaboration")):
-        clauses = draft.roles if section == "roles" else draft.collaboration
+        clauses = phrases.roles if section == "roles" else phrases.collaboration
         for slug, entry in place.fields(section).items():
             clauses[slug] = (*clauses.get(slug, ()), *_snippets(entry, "clause", lint))
             composed.add(slug)
-    draft.introductions = {
+    phrases.introductions = {
         (emotion, slug, operation): texts
-        for (emotion, slug, operation), texts in draft.introductions.items()
+        for (emotion, slug, operation), texts in phrases.introductions.items()
         if composed.isdisjoint((emotion, *_clauses_of(slug)))
     }
     for path in sorted((folder / INTRODUCTIONS).glob("*.yaml")):
-        draft.introductions |= read_introductions(
+        phrases.introductions |= read_introductions(
             _open(path),
             name=path.name,
             emotion=path.stem,
@@ -740,7 +772,7 @@ def _read_phrases(source: _LanguageFolder, draft: _Draft) -> None:
         )
     for name, entry in _entries(folder / "requests.yaml", tuple(_REQUEST_FIELDS)):
         kind = _REQUEST_FIELDS[name]
-        draft.requests[name] = (
+        phrases.requests[name] = (
             _snippets(entry, kind, lint) if kind else _REQUEST_READERS[name](entry)
         )
 
@@ -751,12 +783,16 @@ def _clauses_of(slug: str) -> tuple[str, str]:
     return role, collaboration
 
 
-def _add_marks(entry: YamlNode, name: str, marks: _Marks, *, check: bool) -> None:
+def _add_marks(folder: _LanguageFolder, marks: _Marks) -> None:
     """Read a ``language.yaml``. One in a user's folder may have only some of the fields.
 
-    `name` is that of the file, for error messages. The values are added to `marks`. The first file
-    must have all required fields. Each pattern is compiled alone, too, to `check` it.
+    The values are added to `marks`. The first file must have all required fields. Each pattern of a
+    user is compiled alone, too, to check it.
     """
+    path = folder.path / "language.yaml"
+    if not path.is_file():
+        return
+    entry, name = _open(path), path.name
     needed = ("blank", "stop", "words_each", "forbidden")
     optional = ("repeatable", "facts", "prompts", *_PAIRS)
     fields = (
@@ -774,10 +810,11 @@ def _add_marks(entry: YamlNode, name: str, marks: _Marks, *, check: bool) -> Non
         if section in fields:
             for fact, place in fields[section].fields(section).items():
                 before = [patterns[fact]] if fact in patterns else []
-                patterns[fact] = _any_of(place, fact, before, check=check)
+                patterns[fact] = _any_of(place, fact, before, check=folder.is_users)
     for section in _PAIRS:
         if section in fields:
-            marks.pairs.setdefault(section, []).extend(_pairs(fields[section], section))
+            older = marks.pairs.get(section, ())
+            marks.pairs[section] = [*older, *_pairs(fields[section], section)]
 
 
 _MARKS: dict[str, Any] = {
@@ -839,23 +876,23 @@ def _coherence(marks: _Marks, writers: Iterable[str]) -> Coherence:
     )
 
 
-def _language(draft: _Draft, coherence: Coherence) -> Language:
-    for name, where in (("language.yaml", draft.marks.values), ("requests.yaml", draft.requests)):
+def _language(code: str, marks: _Marks, phrases: _Phrases, coherence: Coherence) -> Language:
+    for name, where in (("language.yaml", marks.values), ("requests.yaml", phrases.requests)):
         if not where:
-            raise VariantError(f"{draft.code}/{name}: missing; a language needs one")
-    missing = set(_REQUEST_FIELDS) - set(draft.requests)
+            raise VariantError(f"{code}/{name}: missing; a language needs one")
+    missing = set(_REQUEST_FIELDS) - set(phrases.requests)
     if missing:
-        raise VariantError(f"{draft.code}/requests.yaml: lacks {', '.join(sorted(missing))}")
+        raise VariantError(f"{code}/requests.yaml: lacks {', '.join(sorted(missing))}")
     return Language(
-        code=draft.code,
-        feelings=draft.feelings,
-        controls=draft.controls,
-        roles=draft.roles,
-        collaboration=draft.collaboration,
-        requests=Requests(**draft.requests),
+        code=code,
+        feelings=phrases.feelings,
+        controls=phrases.controls,
+        roles=phrases.roles,
+        collaboration=phrases.collaboration,
+        requests=Requests(**phrases.requests),
         coherence=coherence,
-        introductions=draft.introductions,
-        **draft.marks.values,
+        introductions=phrases.introductions,
+        **marks.values,
     )
 
 
