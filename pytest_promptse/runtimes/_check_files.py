@@ -27,6 +27,7 @@ _IMPORT = re.compile(
     r"""\b(?:im|ex)port\s[^"';]*?\bfrom\s*|\b(?:import|require)\s*\(\s*)"""
     r"""["'](?P<source>\.[^"']*)["']"""
 )
+_COMMENT = re.compile(r"^\s*(?://|/?\*).*$", re.MULTILINE)
 _PACKAGE = re.compile(r"^[^\S\n]*package\s+(\w+).*$", re.MULTILINE)
 _DETAIL_LINES = 12
 _NO_FAILURE = ("passed", "skipped", "todo")
@@ -201,7 +202,7 @@ def _of_go(path: Path, text: str, runner: Runner, stem: str) -> CheckFile:
 
 
 def _of_script(path: Path, runner: Runner, stem: str, language: str) -> CheckFile:
-    """Return a check file with the files of its project that it imports.
+    """Return a check file with the files of its project that it and the solution import.
 
     Raises
     ------
@@ -213,36 +214,39 @@ def _of_script(path: Path, runner: Runner, stem: str, language: str) -> CheckFil
     program: Path | None = None
     names: list[str] = []
     default = ""
-    pending = [path]
     snapshot = path.parent / "__snapshots__" / f"{path.name}.snap"
-    if snapshot.is_file():
-        pending.append(snapshot)
+    pending = [path, snapshot] if snapshot.is_file() else [path]
+    read: set[Path] = set()
     while pending:
         file = pending.pop()
-        place = str(file.relative_to(top))
-        if place in files:
+        if file in read:
             continue
-        files[place] = _text(file)
-        for found in _IMPORT.finditer(files[place]) if _SCRIPT.search(place) else ():
-            target = Path(os.path.normpath(file.parent / found["source"]))
+        read.add(file)
+        text = _text(file)
+        if file != program:
+            files[str(file.relative_to(top))] = text
+        scanned = _COMMENT.sub("", text) if _SCRIPT.search(file.name) else ""
+        for match in _IMPORT.finditer(scanned):
+            target = Path(os.path.normpath(file.parent / match["source"]))
             if not target.is_relative_to(top):
                 raise TaskError(
-                    f"check {path.name!r}: imports {found['source']!r} from outside of {top}, "
+                    f"check {path.name!r}: imports {match['source']!r} from outside of {top}, "
                     "which the sandbox does not show; move the file"
                 )
-            if _SCRIPT.sub("", target.name) == stem:
-                program = target
-                outside, _, inside = (found["names"] or "").partition("{")
-                names += re.findall(r"(?:^|,)\s*(?!type\s)([\w$]+)", inside)
-                default = next(iter(re.findall(r"^\s*([\w$]+)", outside)), default)
-            else:
-                pending.append(_existing(target, path, found["source"]))
+            if _SCRIPT.sub("", target.name) != stem:
+                pending.append(_existing(target, path, match["source"]))
+                continue
+            is_exact = not runner.package and _SCRIPT.search(target.name)
+            program = target if is_exact else target.with_name(stem + path.suffix)
+            outside, _, inside = (match["names"] or "").partition("{")
+            names += re.findall(r"(?:^|,)\s*(?!type\s)([\w$]+)", inside)
+            default = next(iter(re.findall(r"^\s*([\w$]+)", outside)), default)
+            # The solution may import files too.
+            pending += [program] if program.is_file() else []
     if program is None:
         raise TaskError(
             f"check {path.name!r}: does not import the program; import it from './{stem}'"
         )
-    if runner.package or not _SCRIPT.search(program.name):
-        program = program.with_name(stem + path.suffix)
     return CheckFile(
         path=path,
         language=language,

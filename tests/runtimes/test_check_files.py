@@ -36,7 +36,11 @@ def test_program_stands_where_the_test_imports_it_from(project):
         }
     )
     assert (check_file.test, check_file.program) == ("tests/slug.test.ts", "src/slug.ts")
-    assert sorted(check_file.files) == ["tests/cases.json", "tests/slug.test.ts"]
+    assert sorted(check_file.files) == [
+        "src/helper.ts",
+        "tests/cases.json",
+        "tests/slug.test.ts",
+    ]
     assert check_file.names == ("slugify",)
     assert check_file.solution == 'import { helper } from "./helper.js";\n'
     assert (check_file.runner.name, check_file.language) == ("vitest", "typescript")
@@ -59,6 +63,11 @@ def test_helpers_of_helpers_and_snapshots_are_taken_along(project):
         "slug.spec.js",
     ]
     assert (check_file.program, check_file.language) == ("slug.js", "javascript")
+
+
+def test_an_import_in_a_comment_is_none(project):
+    text = '// import "./old";\n/*\n * import "./older";\n */\nimport { x } from "./x";\n'
+    assert [*project({"x.test.ts": text}).files] == ["x.test.ts"]
 
 
 def test_go_package_is_taken_along_without_other_tests(project):
