@@ -392,10 +392,11 @@ class Candidate(EntryPoint):
         return self._raised.get(id(error), (None,))[0] is error
 
     def has_named(self, path: str) -> bool:
-        """Return whether the program has sent the last part of `path` lately."""
-        name = json.dumps(path.rpartition("/")[2] or path, ensure_ascii=False)[1:-1]
-        sought = name.encode("utf-8", "surrogatepass")
-        return any(sought in message for message in self._recent)
+        """Return whether the program has lately sent a text that ends with a part of `path`."""
+        texts = [json.dumps(part, ensure_ascii=False)[1:] for part in path.split("/") if part]
+        parts = [text.encode("utf-8", "surrogatepass") for text in texts]
+        ends = [before + part for part in parts for before in (b'"', b"/")]
+        return any(end in message for message in self._recent for end in ends)
 
     def can_send(self, value: Any) -> bool:
         """Return whether `value` of the check can be sent to the program."""
