@@ -40,11 +40,11 @@ def ranking_section(record: Record, ranking: RankingRecord) -> Section:
         "Templates",
         ranking.entries,
         col("template", "template", lambda entry: entry.name, "text"),
-        col("", "pareto", lambda entry: "◆" if entry.pareto else "", "text"),
+        col("◆", "pareto", lambda entry: "◆" if entry.pareto else "", "text"),
+        col("order", "standing", lambda entry: entry.standing, "text"),
         *(metric_column(record, name) for name in ranking.entries[0].figures),
         col("tokens per solved", "tokens_per_solved", _tokens, "count", brief=not has_costs),
-        col("cost per solved", "cost_per_solved", lambda e: e.cost_per_solved, brief=has_costs),
-        col("order", "standing", lambda entry: entry.standing, "text"),
+        *([col("cost per solved", "cost_per_solved", _cost)] if has_costs else []),
     )
     return Section(
         name="templates",
@@ -236,6 +236,10 @@ def difference_of(ranking: Ranking, name: str, other: str, metric: str) -> Diffe
         if pair.metric == metric and {pair.name, pair.other} == {name, other}:
             return pair if pair.name == name else pair.turned()
     return None
+
+
+def _cost(entry: Ranked) -> Cell:
+    return entry.cost_per_solved
 
 
 def _tokens(entry: Ranked) -> Cell:

@@ -159,3 +159,14 @@ def test_a_metric_in_a_folder_comes_too_late(run, slug, pytester):
     assert "move the hook to the conftest.py of the root directory" in (
         result.stdout.str() + result.stderr.str()
     )
+
+
+def test_a_ranking_of_templates_has_it(slug, run, pytester):
+    pytester.makeconftest(METRIC)
+    for name in ("plain", "wordy"):
+        (pytester.path / f"{name}.j2").write_text("{{ task.prompt }}")
+    templates = ("--promptse-template", "*.j2")
+    run("--promptse-model", "tiny", *templates, "--promptse-report", "json:r.json")
+    [ranking] = json.loads((pytester.path / "r.json").read_text())["rankings"]
+    assert {entry["name"] for entry in ranking["entries"]} == {"plain", "wordy"}
+    assert all(0.0 <= entry["figures"]["worst_rate"] <= 1.0 for entry in ranking["entries"])

@@ -167,8 +167,8 @@ def test_the_summary_ranks_and_names_what_is_separated(ask):
     assert "Take short: it solves 0.300 more" in text
     titles = next(line.split() for line in text.splitlines() if line.startswith("template  "))
     assert titles == [
-        *["template", "reworded", "drop", "AUC-E", "pass@1"],
-        *["tokens", "per", "solved", "order"],
+        *["template", "◆", "order", "reworded", "drop", "AUC-E", "pass@1"],
+        *["tokens", "per", "solved"],
     ]
     rows = [line.split() for line in text.splitlines()]
     assert ["short", "◆"] in [row[:2] for row in rows]
@@ -209,7 +209,7 @@ def test_markdown_and_page_have_the_ranking(ask):
     made = ask(a=[0.5, 0.9] * 6, b=[0.5, 0.9] * 6, c=[0.1, 0.2] * 6)
     text = _markdown.render(made)
     assert "**Templates of `tiny`: Undecided between `a` and `b`: their drops are equal. " in text
-    assert "| template |  | reworded | drop | AUC-E | pass@1 | tokens per solved | order |" in text
+    assert "| template | ◆ | order | reworded | drop | AUC-E | pass@1 | tokens per solved |" in text
     assert "| `undecided` |" in text
     page = _html.render(made)
     assert '<section id="templates">' in page
