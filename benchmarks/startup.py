@@ -4,8 +4,9 @@
 
 The first row compares pytest with and without the plugin, in a session without a promptse mark. The
 others run one of HumanEval's 2,136 items with the reference as the model. All rounds are
-interleaved. Of each kind the fastest one counts, since it was disturbed least. ``--save`` writes
-the table to ``benchmarks/results/startup.md``.
+interleaved. Of each kind the fastest one counts, since it was disturbed least. With a load average
+above the number of cores, other processes lengthen the wall time. ``--save`` writes the table to
+``benchmarks/results/startup.md``.
 """
 
 from __future__ import annotations
@@ -96,11 +97,15 @@ def main() -> None:
     parser.add_argument("rounds", nargs="?", type=int, default=20)
     parser.add_argument("--save", action="store_true")
     chosen = parser.parse_args()
+    rows_of_table = table(chosen.rounds)
+    # Of the last minutes, in which the rounds ran. An idle machine has at most 1.
+    _, load, _ = os.getloadavg()
     head = (
         f"startup: {datetime.now(UTC):%Y-%m-%d}, {platform.machine()}, {os.cpu_count()} cores, "
-        f"Python {platform.python_version()}, the fastest of {chosen.rounds} rounds"
+        f"Python {platform.python_version()}, the fastest of {chosen.rounds} rounds, load average "
+        f"{load:.1f}"
     )
-    text = f"{head}\n\n{table(chosen.rounds)}\n"
+    text = f"{head}\n\n{rows_of_table}\n"
     sys.stdout.write(text)
     if chosen.save:
         RESULT.write_text(text)
