@@ -106,9 +106,18 @@ def by_level(
     return levels
 
 
-def emotion_share(written: Written) -> float:
-    """Return the share of the writer's words that the first cue of the emotion has."""
-    return len(words(written.variant.cues.get("emotion", ""))) / max(1, len(words(written.text)))
+def emotion_share(written: Written, language: Language) -> float:
+    """Return the share of the writer's words that show the emotion.
+
+    These are the cue and the emotion's own phrases. The cue may be a part of an introduction.
+    """
+    feeling = language.feelings[written.variant.emotion or ""]
+    cue = written.variant.cues.get("emotion", "")
+    phrases = {*feeling.cues, *feeling.sentences, *feeling.scenes, *feeling.closings}
+    said = sum(len(words(phrase)) for phrase in written.phrases if phrase in phrases)
+    if not any(words(phrase.lower()) == words(cue.lower()) for phrase in written.phrases):
+        said += len(words(cue))
+    return said / max(1, len(words(written.text)))
 
 
 def print_figures(per_distance: int, code: str) -> None:
@@ -118,11 +127,11 @@ def print_figures(per_distance: int, code: str) -> None:
         texts = [each.text for each in made]
         frequent = Counter(run for text in texts for run in runs(text)).most_common()
         often = [run for run, count in frequent if count > len(texts) / 100]
-        share = mean(emotion_share(each) for each in made)
+        share = mean(emotion_share(each, language) for each in made)
         distinct = len({each.phrases for each in made})
         print(f"{distance:g}: {len(texts)} texts, {len(set(texts))} distinct")
         print(f"  {distinct} distinct introductions, without the request")
-        print(f"  words of the first cue of the emotion: {share:.0%} of the added words")
+        print(f"  words that show the emotion: {share:.0%} of the added words")
         print(f"  runs of {RUN} words in more than 1 % of the texts: {len(often)}")
         for run, count in frequent[:3]:
             print(f"    {count / len(texts):.1%} {' '.join(run)}")

@@ -165,12 +165,11 @@ def openings(text: str) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-def repeats_an_opening(texts: Sequence[str]) -> bool:
-    """Return whether the sentences of a message have openings that are too similar.
+def repeats_an_opening(starts: Sequence[tuple[str, str]]) -> bool:
+    """Return whether sentences with the openings `starts` begin too much alike.
 
-    This is so if two sentences begin with the same two words, or three in a row with the same word.
+    This is so if two of them begin with the same two words, or three in a row with the same word.
     """
-    starts = [opening for text in texts for opening in openings(text)]
     pairs = [opening for opening in starts if opening[1]]
     if len(set(pairs)) < len(pairs):
         return True

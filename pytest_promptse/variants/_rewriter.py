@@ -50,8 +50,8 @@ class Draft:
     text
         The whole prompt.
     cues
-        The words that show the emotion and each dimension of the persona, by ``emotion``,
-        ``technical``, ``experience`` and ``collaboration``.
+        The longest words in a row that show the emotion and each dimension of the persona, by
+        ``emotion``, ``technical``, ``experience`` and ``collaboration``.
     operations
         The operations that were applied, such as ``request:question`` and ``block:quote``.
     sentences

@@ -81,7 +81,7 @@ def test_the_original_is_not_among_them_and_every_one_names_it():
     assert len(made.variants) == 12
     assert all(variant.distance > 0 for variant in made.variants)
     assert {variant.original for variant in made.variants} == {text_hash(MERGE.prompt)}
-    assert {variant.rewriter for variant in made.variants} == {"rules/11"}
+    assert {variant.rewriter for variant in made.variants} == {"rules/12"}
     assert len({variant.id for variant in made.variants}) == 12
 
 
@@ -180,9 +180,9 @@ def test_too_few_valid_variants_are_an_error_that_names_task_distance_and_reason
 
 def test_a_new_version_with_the_same_phrases_makes_the_same_variants(monkeypatch):
     first = generate(MERGE, Selection(per_distance=8)).variants
-    monkeypatch.setattr("pytest_promptse.variants.rules._rewriter.VERSION", "11")
+    monkeypatch.setattr("pytest_promptse.variants.rules._rewriter.VERSION", "99")
     again = generate(MERGE, Selection(per_distance=8)).variants
-    assert {variant.rewriter for variant in again} == {"rules/11"}
+    assert {variant.rewriter for variant in again} == {"rules/99"}
     assert [variant.text for variant in again] == [variant.text for variant in first]
 
 
@@ -191,7 +191,7 @@ def test_the_shipped_variants_are_the_same_on_every_machine_until_the_version_is
         variant.text for variant in generate(MERGE, Selection(per_distance=30)).variants
     )
     digest = text_hash(texts)
-    assert (digest[:16], generate(MERGE).variants[0].rewriter) == ("2e8872548eeb2399", "rules/11")
+    assert (digest[:16], generate(MERGE).variants[0].rewriter) == ("1feb6ab42631b1a4", "rules/12")
 
 
 def test_leaving_out_an_emotion_keeps_the_variants_of_the_others():

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks._task import Task
-from pytest_promptse.variants._coherence import FACTS_OF_PROMPTS, repeats_an_opening
+from pytest_promptse.variants._coherence import FACTS_OF_PROMPTS, openings, repeats_an_opening
 from pytest_promptse.variants._distance import words
 from pytest_promptse.variants._generate import Selection, generate
 from pytest_promptse.variants._introductions import MANNERS, OPERATIONS
@@ -56,7 +56,7 @@ def test_an_introduction_shows_each_trait_and_the_emotion_within_the_words_of_it
             assert set(each.cues) == {*DIMENSIONS, "emotion"}, each.text
             lengths = COMMENTS if each.kind == "comment" else LENGTHS
             assert len(words(each.text)) in lengths[operation], (emotion, slug, each.text)
-            assert not repeats_an_opening([each.text]), each.text
+            assert not repeats_an_opening(openings(each.text)), each.text
 
 
 def test_an_introduction_contradicts_no_prompt_of_a_person_or_no_text_of_a_company():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from pytest_promptse.errors import VariantError
 from pytest_promptse.models._base import derive_seed
-from pytest_promptse.variants._coherence import repeats_an_opening
+from pytest_promptse.variants._coherence import openings, repeats_an_opening
 from pytest_promptse.variants._distance import changed, words
 from pytest_promptse.variants._document import Document, read_document
 from pytest_promptse.variants._language import prompt_language
@@ -43,7 +43,7 @@ _STANDING_IN = 12
 _PATIENCE, _MOST_MISSES = 32, 2000
 _T = TypeVar("_T")
 
-VERSION = "11"
+VERSION = "12"
 """Increase this with every change of the variants by rules, including the shipped phrases."""
 _NEUTRAL_VERSION = "13"
 """The version of the neutral control, whose phrases are its own."""
@@ -86,7 +86,7 @@ class RulesRewriter(Rewriter):
 
     @property
     def version(self) -> str:
-        """``11`` for the shipped library, ``11+digest`` for one with a team's own entries."""
+        """``12`` for the shipped library, ``12+digest`` for one with a team's own entries."""
         return (_NEUTRAL_VERSION if self.stands_for else VERSION) + self._own_entries
 
     @property
@@ -386,7 +386,8 @@ class _Composer:
             *request,
             *(said.plain for said in message.after),
         ]
-        if ease < 1 and language.blank and repeats_an_opening(texts):
+        starts = [opening for text in texts for opening in openings(text)]
+        if ease < 1 and language.blank and repeats_an_opening(starts):
             return False
         used: set[str] = set()
         writer = self.writer
@@ -507,7 +508,7 @@ class _Composer:
             self.level.operation, most=room, emotional=self.emotional, said=said
         )
         if whole is not None:
-            return _Preamble(greeting, [whole])
+            return _Preamble(greeting, self._with_feeling(whole, room=room, said=said))
         role_first = draws.random() < 0.75 and not is_chat  # noqa: PLR2004
         feel_words = self._words(_GREETED_FEEL_WORDS if is_chat else feel_words)
         if role_first:
@@ -516,6 +517,29 @@ class _Composer:
         feel = writer.feel(feel_words, said=said, scene=not is_chat)
         persona = writer.persona(self._words(persona_words), said=[*said, feel], joined=is_chat)
         return _Preamble(greeting, [feel, *persona])
+
+    def _with_feeling(self, whole: Said, *, room: int, said: Sequence[Said]) -> list[Said]:
+        """Return an introduction that is written as a whole, beside more words of its emotion.
+
+        The introduction mostly tells who the writer is. Without these words, a stronger level would
+        show a smaller share of emotion. They stand at the end of the introduction that its own
+        words of emotion are nearer to.
+
+        They are left out if they do not fit, and beside an introduction in a manner of writing,
+        which they do not have. `room` is the largest number of words of all, and `said` are the
+        sentences before.
+        """
+        if whole.manner:
+            return [whole]
+        writer, room = self.writer, room - whole.length
+        if self.level.operation == "style":
+            feel = writer.cue(room, said=[*said, whole])
+        else:
+            most = min(room, self._words(_FEEL_WORDS))
+            feel = writer.feel(most, said=[*said, whole], scene=False)
+        both = [feel, whole] if whole.begins_with_emotion else [whole, feel]
+        message = _Message(text="", before=[*said, *both], after=(), operations=())
+        return both if feel.length <= room and self._is_coherent(message, 0) else [whole]
 
     def _long_enough(
         self, preamble: _Preamble, request: Sequence[Said], *, feelings: int
@@ -610,7 +634,10 @@ class _Composer:
         """
         before, after = preamble.said, list[Said]()
         if self._follows_message:
-            before, after = before[:1], [*before[1:], *closing]
+            # What one person says of themselves as a whole stays together.
+            is_whole = any(sentence.is_whole for sentence in preamble.introduction)
+            first = len(preamble.introduction) if is_whole else 1
+            before, after = before[:first], [*before[first:], *closing]
         return self._framed(before, after, edits, operations, form=form)
 
     def _around(
@@ -729,7 +756,7 @@ class _Composer:
         cues: dict[str, str] = {}
         for sentence in message.said:
             for dimension, shown in sentence.cues.items():
-                cues.setdefault(dimension, shown)
+                cues[dimension] = max(cues.get(dimension, ""), shown, key=len)
         manners = {
             f"manner:{sentence.manner}": None for sentence in message.said if sentence.manner
         }

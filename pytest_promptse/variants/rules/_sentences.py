@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pytest_promptse.variants._coherence import openings
+from pytest_promptse.variants._coherence import openings, repeats_an_opening
 from pytest_promptse.variants._distance import words
 from pytest_promptse.variants._library import Style
 
@@ -29,7 +28,6 @@ _FEWEST_TO_CHOOSE = 7
 _JOINED, _ROLE_SHARE = 0.65, 0.6
 _WEIGHED = 0.75
 """The probability that the weights of emotion and persona limit the choice of an introduction."""
-_SAME_FIRST_WORD = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,8 @@ class Said:
     which is a neutral text of the same length in a control. ``length`` is the number of measured
     words of ``plain``. ``snippets`` are the phrases that it was made from, ``facts`` those that it
     asserts. ``cues`` are its cues by dimension. ``is_whole`` is True for an introduction that is
-    written as a whole, and ``manner`` its manner of writing, or empty.
+    written as a whole, ``manner`` its manner of writing, or empty, and ``begins_with_emotion`` is
+    True if it shows the emotion in its first half.
     """
 
     text: str
@@ -51,6 +50,7 @@ class Said:
     cues: dict[str, str] = field(default_factory=dict)
     is_whole: bool = False
     manner: str = ""
+    begins_with_emotion: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,9 +95,9 @@ class SentenceGenerator:
     draws: Random
     marks: Random
 
-    def cue(self, most: int) -> Said:
-        """Return an utterance of at most `most` words."""
-        return self._felt(self._draw(most, cue=self.feeling.cues))
+    def cue(self, most: int, *, said: Sequence[Said] = ()) -> Said:
+        """Return an utterance of at most `most` words that fits beside `said`."""
+        return self._felt(self._draw(most, said=said, cue=self.feeling.cues))
 
     def feel(self, most: int, *, said: Sequence[Said] = (), scene: bool = True) -> Said:
         """Return a sentence of emotion that fits after `said`. With `scene` it may set a scene.
@@ -174,6 +174,7 @@ class SentenceGenerator:
             cues={} if self.neutral else dict(drawn.cues),
             is_whole=True,
             manner=drawn.manner,
+            begins_with_emotion=2 * drawn.text.index(drawn.cues["emotion"]) < len(drawn.text) - 1,
         )
 
     def _felt(self, drawn: _Drawn) -> Said:
@@ -372,15 +373,10 @@ class SentenceGenerator:
         used = frozenset[str]().union(*(coherence.stems(snippet, light) for snippet in taken))
         fresh = [drawn for drawn in fitting if used.isdisjoint(drawn.stems)]
         begun = [opening for sentence in said for opening in openings(sentence.plain)]
-        firsts = Counter(first for first, _ in begun)
         other = [
             drawn
             for drawn in fresh
-            if any_opening
-            or not any(
-                opening in begun or firsts[opening[0]] >= _SAME_FIRST_WORD
-                for opening in drawn.openings
-            )
+            if any_opening or not repeats_an_opening([*begun, *drawn.openings])
         ]
         return self.draws.choice(other or fresh or fitting)
 
