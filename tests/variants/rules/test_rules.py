@@ -772,3 +772,17 @@ def test_a_chinese_writer_has_the_punctuation_of_the_prompt(prompt):
     for variant in made.variants:
         assert FULL_WIDTH.search(variant.text)
         assert not re.search(r"[\u4e00-\u9fff][,.!?]", variant.text)
+
+
+@pytest.mark.parametrize(
+    "language", ["Ruby", "PHP", "shell", "C++", "C#", "Kotlin", "Go", "Rust", "Bash", "Node", "C"]
+)
+@pytest.mark.parametrize(
+    "request_for",
+    ["Write {} code that prints each line.", "Can you write {} code that prints each line?"],
+)
+def test_a_request_for_code_in_a_language_is_reworded(language, request_for):
+    task = Task(id="l", prompt=request_for.format(language), entry_point="f")
+    chosen = Selection(per_distance=16, distances=(0.2,))
+    operations = {name for v in generate(task, chosen).variants for name in v.operations}
+    assert operations & {"request:please", "request:question", "request:need", "request:imperative"}
