@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from pytest_promptse.errors import TaskError
+from pytest_promptse.sandbox._annotations import dangerous_annotation
 from pytest_promptse.sandbox._causes import (
     BrokenCheck,
     Cause,
@@ -348,6 +349,8 @@ class Candidate(EntryPoint):
             self._send(execution, (verb, *operands))
             result = self._await_result(execution, (), {}, stops=stops)
             is_name = verb in ("get", "find")
+            if is_name and operands[-1] == "__annotations__":
+                return self._annotations(result.value if type(result) is _Shared else result)
             if type(result) is _Shared:
                 return self._share(result) if is_name else result.value
             if is_name and _catches_assertions(result):
@@ -357,6 +360,19 @@ class Candidate(EntryPoint):
                     "assertions of a check; it must be a class of its own",
                 )
             return result
+
+    def _annotations(self, value: Any) -> dict[Any, Any]:
+        """Return the annotations of an object as a copy, which the program cannot change later."""
+        if type(value) is not dict:
+            raise AttributeError("__annotations__ is no dict")
+        text = dangerous_annotation(value)
+        if text is not None:
+            self.fail(
+                "interface",
+                f"the program's annotation {text[:100]!r} is more than a type; the check would run "
+                "it, as typing.get_type_hints does",
+            )
+        return value
 
     def call(
         self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, name: str = ""
@@ -657,7 +673,7 @@ class Candidate(EntryPoint):
         `_await_result`.
         """
         failing = sys.exception()
-        if isinstance(failing, AssertionError) and not self.has_raised(failing):
+        if failing is not None and _is_failed_check(failing) and not self.has_raised(failing):
             # In a ``finally`` or ``__exit__``, where it would replace the failed assertion.
             return failing
         words = safe_text(error)
@@ -738,9 +754,17 @@ class Candidate(EntryPoint):
 
 def _catches_assertions(kinds: Any) -> bool:
     """Return whether ``except`` with these kinds catches an assertion that failed in the check."""
-    if type(kinds) is tuple:
-        return any(map(_catches_assertions, kinds))
+    if isinstance(kinds, tuple):
+        return any(map(_catches_assertions, tuple.__iter__(kinds)))
     return any(kinds is kind for kind in AssertionError.__mro__[:-1])
+
+
+def _is_failed_check(error: BaseException) -> bool:
+    """Return whether `error` is a failed assertion of the check, or of ``pytest.fail``."""
+    cancelled = standard.loaded("asyncio.exceptions.CancelledError") or GeneratorExit
+    return isinstance(error, AssertionError) or not isinstance(
+        error, Exception | CheckEnded | cancelled | KeyboardInterrupt | SystemExit | GeneratorExit
+    )
 
 
 def _may_change(value: Any) -> bool:

@@ -496,7 +496,8 @@ def is_of_test(function: Any) -> bool:
 def _module_of(function: Any) -> str:
     """Return the module whose code runs in a call. ``functools.wraps`` copies ``__module__``."""
     names = getattr(function, "__globals__", {})
-    module = names.get("__name__") or getattr(function, "__module__", "")
+    named = function if isinstance(function, _FUNCTIONS) else type(function)
+    module = names.get("__name__") or getattr(named, "__module__", "")
     return module if isinstance(module, str) else ""
 
 

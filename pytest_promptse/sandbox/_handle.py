@@ -182,8 +182,12 @@ _PRESERVING = frozenset({"neg", "pos", "abs", "invert"})
 
 
 def is_unread(name: str) -> bool:
-    """Return whether an attribute of this name is not read from the program."""
-    return name.startswith("__") and name.endswith("__") and name not in READ_NAMES
+    """Return whether an attribute of this name is not read from the program.
+
+    By the name of asyncio, an object would pass for a future, which asyncio calls with functions.
+    """
+    is_special = name.startswith("__") and name.endswith("__") and name not in READ_NAMES
+    return is_special or name == "_asyncio_future_blocking"
 
 
 def refuse(target: Any, what: str) -> NoReturn:
@@ -297,6 +301,10 @@ class ProgramValue:
         return [*self.promptse_owner.ask("names", self)]
 
     __signature__ = SIGNATURE
+
+
+# Every handle would have them in place of the annotations of its object.
+del ProgramValue.__annotations__
 
 
 # -- classes, methods and modules ------------------------------------------------------------------
