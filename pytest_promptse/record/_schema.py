@@ -147,16 +147,16 @@ class ControlLevelRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The length-matched control at one distance, over the ``n_tasks`` tasks that have both kinds.
 
     ``loss`` is the mean score of the originals minus that of the variants with emotion and persona.
-    ``control_loss`` is the same for the control variants, and ``left`` is the difference of the
-    two. ``added`` and ``control_added`` are mean numbers of added words.
+    ``control_loss`` is the same for the control variants, and ``excess_loss`` is the difference of
+    the two. ``words_added`` and ``control_words_added`` are mean numbers of added words.
     """
 
     n_tasks: int
     loss: float
     control_loss: float
-    left: EstimateRecord
-    added: float
-    control_added: float
+    excess_loss: EstimateRecord
+    words_added: float
+    control_words_added: float
 
 
 class ControlRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,7 +168,7 @@ class ControlRecord(msgspec.Struct, frozen=True, kw_only=True):
         The control condition, ``neutral``.
     n_planned, n_measured
         Numbers of control variants.
-    loss, control_loss, left
+    loss, control_loss, excess_loss
         Areas under the curves over all distances, as for AUC-E. None if a distance is missing.
     levels
         The figures by distance.
@@ -179,7 +179,7 @@ class ControlRecord(msgspec.Struct, frozen=True, kw_only=True):
     n_measured: int
     loss: float | None
     control_loss: float | None
-    left: EstimateRecord
+    excess_loss: EstimateRecord
     levels: dict[str, ControlLevelRecord]
 
 

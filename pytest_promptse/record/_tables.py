@@ -240,7 +240,7 @@ def _pair(values: tuple[float, float] | None) -> tuple[float | None, float | Non
 
 def _suite_row(suite: SuiteRecord, distances: list[str], metrics: list[str]) -> Row:
     control = suite.control
-    left_low, left_high = _pair(control.left.ci95 if control else None)
+    left_low, left_high = _pair(control.excess_loss.ci95 if control else None)
     return {
         "suite": suite.id,
         "model": suite.model,
@@ -259,9 +259,9 @@ def _suite_row(suite: SuiteRecord, distances: list[str], metrics: list[str]) -> 
         "light_auc_e": suite.light.auc_e if suite.light else None,
         "loss_mean": control.loss if control else None,
         "loss_control": control.control_loss if control else None,
-        "loss_left": control.left.value if control else None,
-        "loss_left_low": left_low,
-        "loss_left_high": left_high,
+        "excess_loss": control.excess_loss.value if control else None,
+        "excess_loss_low": left_low,
+        "excess_loss_high": left_high,
         "verdict": suite.verdict,
     }
 

@@ -23,16 +23,17 @@ _LEAST_LOSS = 0.005
 class ControlCells(NamedTuple):
     """One row of figures as text. ``distance`` is ``all`` for the area over all distances.
 
-    ``loss`` and ``control_loss`` are the losses of variants and control variants, and ``left`` is
-    their difference. ``added`` and ``control_added`` are the mean numbers of added words.
+    ``loss`` and ``control_loss`` are the losses of variants and control variants, and
+    ``excess_loss`` is their difference. ``words_added`` and ``control_words_added`` are the mean
+    numbers of added words.
     """
 
     distance: str
     loss: str
     control_loss: str
-    left: str
-    added: str
-    control_added: str
+    excess_loss: str
+    words_added: str
+    control_words_added: str
 
 
 def control_lines(suites: Sequence[SuiteRecord], *, verbose: bool) -> Iterator[str]:
@@ -52,10 +53,14 @@ def control_lines(suites: Sequence[SuiteRecord], *, verbose: bool) -> Iterator[s
         yield f"{label(suite)}: {control_sentence(control)}"
         if verbose:
             for row in control_rows(control):
-                words = f", {row.added} and {row.control_added} words added" if row.added else ""
+                words = (
+                    f", {row.words_added} and {row.control_words_added} words added"
+                    if row.words_added
+                    else ""
+                )
                 yield (
                     f"  distance {row.distance}: loss {row.loss}, of the control "
-                    f"{row.control_loss}, left {row.left}{words}"
+                    f"{row.control_loss}, left {row.excess_loss}{words}"
                 )
     if stable:
         n = len(stable)
@@ -65,7 +70,7 @@ def control_lines(suites: Sequence[SuiteRecord], *, verbose: bool) -> Iterator[s
 
 def control_sentence(control: ControlRecord) -> str:
     """Return a sentence about the loss that remains after subtracting the effect of length."""
-    left, loss = control.left, control.loss
+    left, loss = control.excess_loss, control.loss
     missing = ""
     if control.n_measured < control.n_planned:
         missing = f" ({control.n_measured} of {control.n_planned} control variants were measured)"
@@ -109,9 +114,9 @@ def control_rows(control: ControlRecord) -> list[ControlCells]:
             distance=distance,
             loss=_figure(level.loss),
             control_loss=_figure(level.control_loss),
-            left=_estimate(level.left),
-            added=f"{level.added:.1f}",
-            control_added=f"{level.control_added:.1f}",
+            excess_loss=_estimate(level.excess_loss),
+            words_added=f"{level.words_added:.1f}",
+            control_words_added=f"{level.control_words_added:.1f}",
         )
         for distance, level in control.levels.items()
     ]
@@ -120,9 +125,9 @@ def control_rows(control: ControlRecord) -> list[ControlCells]:
             distance="all",
             loss=_figure(control.loss),
             control_loss=_figure(control.control_loss),
-            left=_estimate(control.left),
-            added="",
-            control_added="",
+            excess_loss=_estimate(control.excess_loss),
+            words_added="",
+            control_words_added="",
         )
     )
     return rows

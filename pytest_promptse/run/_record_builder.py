@@ -380,9 +380,9 @@ def _with_control(
             n_tasks=level.n_tasks,
             loss=level.loss,
             control_loss=level.control_loss,
-            left=_estimate(level.left),
-            added=added.mean(distance, control=False),
-            control_added=added.mean(distance, control=True),
+            excess_loss=_estimate(level.excess_loss),
+            words_added=added.mean(distance, control=False),
+            control_words_added=added.mean(distance, control=True),
         )
         for distance, level in (effect.levels if effect else {}).items()
     }
@@ -392,7 +392,7 @@ def _with_control(
         n_measured=added.n_controls,
         loss=effect.loss if effect else None,
         control_loss=effect.control_loss if effect else None,
-        left=_estimate(effect.left if effect else Estimate()),
+        excess_loss=_estimate(effect.excess_loss if effect else Estimate()),
         levels=levels,
     )
     return replace(made, control=control)

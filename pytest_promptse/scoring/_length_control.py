@@ -9,7 +9,7 @@ elasticity. The **mean loss** of each kind at distance d is
     L(d) = \frac{1}{n} \sum_p \Big( S(p) - \frac{1}{K} \sum_v S(v) \Big), \qquad
     C(d) = \frac{1}{n} \sum_p \Big( S(p) - \frac{1}{K} \sum_c S(c) \Big)
 
-and the loss that is **left** is their difference, paired by task:
+and the **excess loss** is their difference, paired by task:
 
 .. math::
 
@@ -54,13 +54,13 @@ if TYPE_CHECKING:
 class _Losses:
     """Curves of each task. None if its variants or control variants were not measured.
 
-    Each list has one curve per task, from distance to loss; ``left`` is the loss of variants minus
-    that of control variants.
+    Each list has one curve per task, from distance to loss; ``excess_loss`` is the loss of variants
+    minus that of control variants.
     """
 
     variants: list[Curve]
     control: list[Curve]
-    left: list[Curve]
+    excess_loss: list[Curve]
 
 
 def length_control(
@@ -88,16 +88,16 @@ def length_control(
     losses = _losses_of(scores, distances)
     levels: dict[float, LengthControlLevel] = {}
     for d in distances:
-        n = sum(curve[d] is not None for curve in losses.left)
+        n = sum(curve[d] is not None for curve in losses.excess_loss)
         if not n:
             continue
         levels[d] = LengthControlLevel(
             n_tasks=n,
             loss=_mean(losses.variants, d),
             control_loss=_mean(losses.control, d),
-            left=over.estimate(
+            excess_loss=over.estimate(
                 ("length_control", f"d{d:g}"),
-                losses.left,
+                losses.excess_loss,
                 (d,),
                 bounds=SIGNED,
                 by_variant=(_with_control(scores, d), variant_left),
@@ -115,13 +115,13 @@ def length_control(
         complete = [s for s in scores if all(_is_measured(s, d) for d in distances)]
         left = over.estimate(
             ("length_control",),
-            losses.left,
+            losses.excess_loss,
             distances,
             bounds=SIGNED,
             by_variant=(complete, variant_left) if complete else None,
             widen=False,
         )
-    return LengthControl(loss=loss, control_loss=control_loss, left=left, levels=levels)
+    return LengthControl(loss=loss, control_loss=control_loss, excess_loss=left, levels=levels)
 
 
 def variant_left(score: TaskScore, d: float) -> Floats:
@@ -167,7 +167,7 @@ def _with_control(scores: Sequence[TaskScore], d: float) -> list[TaskScore]:
 
 
 def _losses_of(scores: Sequence[TaskScore], distances: Sequence[float]) -> _Losses:
-    losses = _Losses(variants=[], control=[], left=[])
+    losses = _Losses(variants=[], control=[], excess_loss=[])
     for score in scores:
         curves: tuple[Curve, Curve, Curve] = (
             dict.fromkeys(distances),
@@ -185,7 +185,7 @@ def _losses_of(scores: Sequence[TaskScore], distances: Sequence[float]) -> _Loss
             for curve, value in zip(curves, (*values, control - variants), strict=True):
                 curve[d] = value
         for curves_of_loss, curve in zip(
-            (losses.variants, losses.control, losses.left), curves, strict=True
+            (losses.variants, losses.control, losses.excess_loss), curves, strict=True
         ):
             curves_of_loss.append(curve)
     return losses

@@ -51,16 +51,16 @@ MOST_DRAWS = 1999
 class TaskDraws:
     """Figures of one task under resampling of its samples, shape (R,) each.
 
-    ``full`` and ``light`` are elasticities by distance, ``left`` is the loss of `_length_control`
-    by distance, and ``further`` are the other metrics by name. ``passes`` and ``n`` count the
-    samples of the original.
+    ``full`` and ``light`` are elasticities by distance, ``excess_loss`` is that of
+    `_length_control` by distance, and ``further`` are the other metrics by name. ``passes`` and
+    ``n`` count the samples of the original.
     """
 
     passes: int
     n: int
     full: Mapping[float, Floats]
     light: Mapping[float, Floats]
-    left: Mapping[float, Floats]
+    excess_loss: Mapping[float, Floats]
     further: Mapping[str, Floats]
 
 
@@ -96,18 +96,18 @@ class RerunIntervals:
     def length_control(self, control: LengthControl) -> LengthControl:
         """Return the losses of `control` with their intervals filled in."""
         draws = {
-            d: np.mean([task.left[d] for task in self.tasks if d in task.left], axis=0)
+            d: np.mean([t.excess_loss[d] for t in self.tasks if d in t.excess_loss], axis=0)
             for d in control.levels
         }
         levels = {
-            d: replace(level, left=self._around(level.left, draws[d]))
+            d: replace(level, excess_loss=self._around(level.excess_loss, draws[d]))
             for d, level in control.levels.items()
         }
-        left = control.left
+        left = control.excess_loss
         if left.value is not None:
             area = np.stack([draws[d] for d in self.distances], axis=1)
             left = self._around(left, area @ area_weights(self.distances))
-        return replace(control, left=left, levels=levels)
+        return replace(control, excess_loss=left, levels=levels)
 
     def _further(self, name: str, estimate: Estimate) -> Interval | None:
         if estimate.value is None or name == "odds_ratio":
@@ -225,7 +225,7 @@ def task_draws(task: TaskSamples, plan: Plan, score: TaskScore, *, resamples: in
         n=sizes[0],
         full=full,
         light=light,
-        left={
+        excess_loss={
             d: left_draws(task, d, plan, resamples)
             for d in plan.distances
             if task.variants.get(d) and task.controls.get(d)

@@ -135,13 +135,13 @@ class TaskScore(Figures):
 class LengthControlLevel:
     """One distance of `LengthControl`, over the ``n_tasks`` tasks that have both kinds of variants.
 
-    ``loss`` and ``control_loss`` are mean losses in [-1, 1], ``left`` is their difference.
+    ``loss`` and ``control_loss`` are mean losses in [-1, 1], ``excess_loss`` is their difference.
     """
 
     n_tasks: int
     loss: float
     control_loss: float
-    left: Estimate
+    excess_loss: Estimate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +153,7 @@ class LengthControl:
 
     loss: float | None
     control_loss: float | None
-    left: Estimate
+    excess_loss: Estimate
     levels: Mapping[float, LengthControlLevel]
 
 

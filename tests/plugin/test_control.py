@@ -54,10 +54,10 @@ def test_a_control_stands_beside_the_variants_and_enters_no_other_figure(model, 
     assert other.pop("control") is None
     assert suite == other
     assert (control["n_planned"], control["n_measured"]) == (3, 3)
-    assert control["left"]["value"] == pytest.approx(5 / 6)
+    assert control["excess_loss"]["value"] == pytest.approx(5 / 6)
     assert control["control_loss"] == 0
     level = control["levels"]["0.3"]
-    assert level["added"] == pytest.approx(level["control_added"], abs=1)
+    assert level["words_added"] == pytest.approx(level["control_words_added"], abs=1)
     [task] = ours["tasks"]
     assert [one["id"] for one in task.pop("controls")] == CONTROLS
     [without] = plain["tasks"]

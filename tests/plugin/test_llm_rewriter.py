@@ -173,8 +173,8 @@ def test_a_control_beside_texts_of_a_model_has_their_length_and_asks_no_writer(
     levels = suite["control"]["levels"].values()
     assert len(levels) == 3
     for level in levels:
-        assert level["added"] > 0
-        assert level["control_added"] == pytest.approx(level["added"], abs=0.1)
+        assert level["words_added"] > 0
+        assert level["control_words_added"] == pytest.approx(level["words_added"], abs=0.1)
 
 
 def test_workers_request_every_text_once(run, server, options, two_workers):

@@ -142,7 +142,7 @@ def test_a_suite_that_is_not_clear_goes_on_to_the_end(run, pytester, open_model)
     [found] = measured(pytester, "--promptse-model", open_model, *control)["suites"]
     assert (found["rounds"]["look"], found["rounds"]["decided"]) == (2, False)
     assert found["control"]["n_measured"] == found["control"]["n_planned"] == len(TASKS) * VARIANTS
-    assert found["control"]["left"]["value"] == pytest.approx(1 / len(TASKS))
+    assert found["control"]["excess_loss"]["value"] == pytest.approx(1 / len(TASKS))
     assert found["verdict"] == "inconclusive"
     assert found["n_measured"] == ALL
 

@@ -15,14 +15,14 @@ from pytest_promptse.reports.html._html import render as html
 
 def control(loss=0.12, lost=0.09, ci95=(-0.02, 0.08), **changed):
     left = None if loss is None else loss - lost
-    figures = {"loss": loss, "control_loss": lost, "left": estimate(left, ci95)}
+    figures = {"loss": loss, "control_loss": lost, "excess_loss": estimate(left, ci95)}
     level = ControlLevelRecord(
         n_tasks=2,
         loss=0.1,
         control_loss=0.1,
-        left=estimate(0.0, ci95),
-        added=5.0,
-        control_added=5.5,
+        excess_loss=estimate(0.0, ci95),
+        words_added=5.0,
+        control_words_added=5.5,
     )
     return ControlRecord(
         **{"name": "neutral", "n_planned": 4, "n_measured": 4, "levels": {"0.1": level}}
@@ -79,7 +79,7 @@ def test_every_report_and_table_has_it(tmp_path):
     assert sentence in markdown(record)
     assert sentence in html(record)
     [row] = rows(record, "suites")
-    names = ("loss_mean", "loss_control", "loss_left", "loss_left_low", "loss_left_high")
+    names = ("loss_mean", "loss_control", "excess_loss", "excess_loss_low", "excess_loss_high")
     assert [row[name] for name in names] == pytest.approx([0.12, 0.09, 0.03, -0.02, 0.08])
     assert [row["variant"] for row in rows(record, "controls")] == ["d0.1-neutral-0"]
     assert "d0.1-neutral-0" not in [row["variant"] for row in rows(record, "variants")]

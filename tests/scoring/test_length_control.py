@@ -48,19 +48,19 @@ def test_what_is_left_is_the_loss_minus_that_of_the_control_and_the_original_can
     expected = np.mean([np.mean(c) - np.mean(v) for _, v, c in rows]) / 4
     loss = np.mean([p - np.mean(v) for p, v, _ in rows]) / 4
     for one in (found, *found.levels.values()):
-        assert one.left.value == pytest.approx(expected, abs=1e-9)
+        assert one.excess_loss.value == pytest.approx(expected, abs=1e-9)
         assert one.loss == pytest.approx(loss, abs=1e-9)
         assert one.loss - one.control_loss == pytest.approx(expected, abs=1e-9)
     other = [replace(one, original=passes(1)) for one in tasks]
-    assert control_of(other, interval=False).left.value == pytest.approx(expected, abs=1e-9)
+    assert control_of(other, interval=False).excess_loss.value == pytest.approx(expected, abs=1e-9)
 
 
 @law
 @given(st.lists(st.tuples(st.integers(0, 4), counts), min_size=1, max_size=4))
 def test_nothing_is_left_where_the_control_does_what_the_variants_do(rows):
     found = control_of([task(f"t{n}", p, v, v) for n, (p, v) in enumerate(rows)])
-    assert found.left.value == pytest.approx(0, abs=1e-9)
-    low, high = found.left.ci95
+    assert found.excess_loss.value == pytest.approx(0, abs=1e-9)
+    low, high = found.excess_loss.ci95
     assert low <= 1e-9
     assert high >= -1e-9
 
@@ -79,7 +79,7 @@ def test_what_is_left_has_no_bias_for_any_number_of_samples(v, c, m):
             controls={0.3: [passes(b, m)]},
         )
         chance = binom.pmf(a, m, v) * binom.pmf(b, m, c)
-        left = control_of([one], distances=(0.3,), interval=False).left.value
+        left = control_of([one], distances=(0.3,), interval=False).excess_loss.value
         found += chance * left
     assert found == pytest.approx(c - v, abs=1e-9)
 
@@ -114,8 +114,8 @@ def test_length_and_emotion_are_separated_in_simulations(length, emotion):
     for _ in range(runs):
         tasks = simulated(rng, n=20, length=length, emotion=emotion)
         found = control_of(tasks, distances=(0.3,))
-        values.append(found.left.value)
-        low, high = found.left.ci95
+        values.append(found.excess_loss.value)
+        low, high = found.excess_loss.ci95
         held += low <= emotion <= high
     assert np.mean(values) == pytest.approx(emotion, abs=0.02)
     # Fewer than 26 of 30 have a probability of 2 % at a coverage of 95 %.
@@ -139,9 +139,9 @@ def test_a_control_changes_no_other_figure():
 
 def test_a_suite_of_one_task_speaks_for_another_run_of_its_prompts():
     found = control_of([task("a", 4, [1, 1, 2], [4, 4, 4])])
-    assert found.left.exact is None
-    low, high = found.left.ci95
-    assert 0 < low < found.left.value < high <= 1
+    assert found.excess_loss.exact is None
+    low, high = found.excess_loss.ci95
+    assert 0 < low < found.excess_loss.value < high <= 1
 
 
 def test_a_task_counts_only_where_both_kinds_were_measured():
@@ -152,7 +152,7 @@ def test_a_task_counts_only_where_both_kinds_were_measured():
     none = [replace(one, controls={0.1: [passes(4)]}) for one in (whole, part)]
     partly = control_of(none)
     assert list(partly.levels) == [0.1]
-    assert partly.loss is partly.left.value is None
+    assert partly.loss is partly.excess_loss.value is None
 
 
 def test_scores_by_soft_exec_are_compared_where_the_suite_has_them():
@@ -167,13 +167,13 @@ def test_scores_by_soft_exec_are_compared_where_the_suite_has_them():
         controls={0.3: [soft([True, False], [-1.0, -9.0])]},
     )
     found = control_of([one], distances=(0.3,), mode="promptse")
-    assert found.left.value > 0.99
-    assert control_of([one], distances=(0.3,)).left.value == 0.0
+    assert found.excess_loss.value > 0.99
+    assert control_of([one], distances=(0.3,)).excess_loss.value == 0.0
 
 
 def test_intervals_cover_other_emotions_where_the_suite_wants_that():
     tasks = [task(f"t{n}", 4, [0, 4, 4], [4, 4, 4]) for n in range(8)]
-    plain = control_of(tasks).left
-    wide = control_of(tasks, speaks_for="tasks+emotions").left
+    plain = control_of(tasks).excess_loss
+    wide = control_of(tasks, speaks_for="tasks+emotions").excess_loss
     assert wide.value == plain.value
     assert wide.ci95[0] < plain.ci95[0]
