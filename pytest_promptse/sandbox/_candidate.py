@@ -12,6 +12,7 @@ import sys
 import threading
 from collections import deque
 from dataclasses import dataclass
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from pytest_promptse.errors import TaskError
@@ -380,8 +381,13 @@ class Candidate(EntryPoint):
         """Call an object of the program, None for the entry point, or its method `name`.
 
         `args` and `kwargs` are copied to the program, and its changes to them are applied
-        afterwards. An exception of the program is raised here.
+        afterwards. An exception of the program is raised here. A traceback arrives as None, since
+        its frames are those of the check. A callable that is told of the assertion that is failing
+        returns None here, since `contextlib.ExitStack` asks it whether to suppress the assertion.
         """
+        failing = sys.exception()
+        told = any(value is failing for value in args)
+        args = tuple(None if isinstance(value, TracebackType) else value for value in args)
         called = ("method", target, name) if name else ("call", target)
         stops = name in ("send", "throw") and hasattr(type(target), "__next__")
         with self._lock:
@@ -392,6 +398,9 @@ class Candidate(EntryPoint):
             result = self._await_result(execution, args, kwargs, stops=stops)
         if name and not isinstance(target, HandleType):
             refresh(target)
+        is_guarded = name in ("__exit__", "__aexit__", "athrow")
+        if failing is not None and told and not is_guarded and self._is_failed_check(failing):
+            return None
         if name in ("asend", "athrow") and hasattr(type(target), "__anext__"):
             mark_step(result)
         return result.value if type(result) is _Shared else result
@@ -406,6 +415,15 @@ class Candidate(EntryPoint):
     def has_raised(self, error: BaseException) -> bool:
         """Return whether `error` is an exception of the program."""
         return self._raised.get(id(error), (None,))[0] is error
+
+    def _is_failed_check(self, error: BaseException) -> bool:
+        """Return whether `error` is a failed assertion of the check, or of ``pytest.fail``."""
+        cancelled = standard.loaded("asyncio.exceptions.CancelledError") or GeneratorExit
+        is_failed = isinstance(error, AssertionError) or not isinstance(
+            error,
+            Exception | CheckEnded | cancelled | KeyboardInterrupt | SystemExit | GeneratorExit,
+        )
+        return is_failed and not self.has_raised(error)
 
     def has_named(self, path: str) -> bool:
         """Return whether the program has lately sent a text that ends with a part of `path`."""
@@ -673,7 +691,7 @@ class Candidate(EntryPoint):
         `_await_result`.
         """
         failing = sys.exception()
-        if failing is not None and _is_failed_check(failing) and not self.has_raised(failing):
+        if failing is not None and self._is_failed_check(failing):
             # In a ``finally`` or ``__exit__``, where it would replace the failed assertion.
             return failing
         words = safe_text(error)
@@ -757,14 +775,6 @@ def _catches_assertions(kinds: Any) -> bool:
     if isinstance(kinds, tuple):
         return any(map(_catches_assertions, tuple.__iter__(kinds)))
     return any(kinds is kind for kind in AssertionError.__mro__[:-1])
-
-
-def _is_failed_check(error: BaseException) -> bool:
-    """Return whether `error` is a failed assertion of the check, or of ``pytest.fail``."""
-    cancelled = standard.loaded("asyncio.exceptions.CancelledError") or GeneratorExit
-    return isinstance(error, AssertionError) or not isinstance(
-        error, Exception | CheckEnded | cancelled | KeyboardInterrupt | SystemExit | GeneratorExit
-    )
 
 
 def _may_change(value: Any) -> bool:
