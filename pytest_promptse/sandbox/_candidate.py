@@ -78,6 +78,7 @@ _MOST_RECENT = 1_000
 """Number of the last messages, and bytes of each, in which `Candidate.has_named` looks."""
 
 _STOPS = (StopIteration, StopAsyncIteration)
+_SILENT = (*_STOPS, GeneratorExit)
 _ENDINGS = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
@@ -148,6 +149,8 @@ class Candidate(EntryPoint):
         self._recent: deque[bytes] = deque(maxlen=_MOST_RECENT)
         # Number of `_Shared` and `_Argument` in the message that is being read.
         self._marks = 0
+        # The exceptions of that message which `_as_value` has replaced.
+        self._silent: dict[int, BaseException] = {}
         self._broken_check = ""
         self._surroundings: CheckSurroundings | None = None
         self._is_closed = False
@@ -585,7 +588,7 @@ class Candidate(EntryPoint):
             if parts[1] >= 0:
                 self._program_objects.count(parts[1])
             self._raised[id(error)] = (error, None, "")
-            return error
+            return self._as_value(error) if isinstance(error, _SILENT) else error
         if operation == wire.ARRAY:
             return objects.build_array(parts)
         if operation in (wire.SHARED, wire.ARGUMENT):
@@ -597,6 +600,16 @@ class Candidate(EntryPoint):
         if operation == wire.ARGUMENT:
             return _Argument(*parts)
         raise wire.WireError("an operation is unknown")
+
+    def _as_value(self, error: BaseException) -> BaseException:
+        """Return the exception to give the check for one that would end a part of it in silence.
+
+        The check may raise what the program has returned.
+        """
+        value = without_stop(error)
+        self._raised[id(value)] = (value, None, "")
+        self._silent[id(value)] = error
+        return value
 
     def _await_result(
         self, execution: Execution, args: tuple[Any, ...], kwargs: dict[str, Any], *, stops: bool
@@ -634,6 +647,7 @@ class Candidate(EntryPoint):
                         self._raise_failed_assertion()
                         return args[value.place] if type(value) is _Argument else value
                     case (str(kind), BaseException() as error, str(text), changed):
+                        error = self._silent.get(id(error), error)
                         self._apply(args, kwargs, changed)
                         self._answers += 1
                     case _:
@@ -656,6 +670,7 @@ class Candidate(EntryPoint):
         self._received += len(data)
         self._recent.append(data[:_MOST_RECENT])
         self._marks = 0
+        self._silent.clear()
         if self._language != "python":
             require_common_operations(data, self._language)
         try:
