@@ -555,11 +555,6 @@ function f() { const go = () => queueMicrotask(go); go(); return 1; }
 const { MessageChannel } = require('worker_threads');
 function f() { const { port1, port2 } = new MessageChannel(); port1.on('message', (m) => port2.postMessage(m)); port2.postMessage(1); return 1; }
 
-//// a worker that answers when the program has answered
-const { Worker } = require('worker_threads');
-new Worker(`const fs = require('fs'); const m = Buffer.from('[[0,3,2,3],["result",42,null]]'); const h = Buffer.alloc(4); h.writeUInt32BE(m.length); setInterval(() => { try { fs.writeSync(3, Buffer.concat([h, m])); } catch {} }, 1)`, { eval: true });
-function f() { for (const end = Date.now() + 100; Date.now() < end;); return 1; }
-
 //// a shared array that changes while it is told | iterates
 const { Worker: Thread } = require('worker_threads');
 const shared = new Int32Array(new SharedArrayBuffer(12));
