@@ -427,11 +427,11 @@ def length_control(study: Study) -> Section:
         col("distance", "distance", lambda r: r[2], "text"),
         col("loss", "loss", lambda r: r[3].loss, "signed"),
         col("loss of the control", "control_loss", lambda r: r[3].control_loss, "signed"),
-        col("left", "excess_loss", lambda r: r[3].excess_loss.value, "signed"),
+        col("excess loss", "excess_loss", lambda r: r[3].excess_loss.value, "signed"),
         col("95 %", "excess_loss_ci95", lambda r: r[3].excess_loss.ci95, "signed interval"),
         col(
             "with tasks not seen",
-            "left_exact",
+            "excess_loss_exact",
             lambda r: r[3].excess_loss.exact,
             "signed interval",
             brief=False,
@@ -440,7 +440,7 @@ def length_control(study: Study) -> Section:
     )
     lead = (
         "Loss is the mean score of the originals minus that of the variants; the control variants "
-        "have as many added words without emotion or persona. What is left is the difference, "
+        "have as many added words without emotion or persona. The excess loss is the difference, "
         "paired by task. Each suite counts with all of its own tasks."
     )
     return Section(name="length-control", title="Length control", lead=lead, blocks=(table,))

@@ -240,7 +240,7 @@ def _pair(values: tuple[float, float] | None) -> tuple[float | None, float | Non
 
 def _suite_row(suite: SuiteRecord, distances: list[str], metrics: list[str]) -> Row:
     control = suite.control
-    left_low, left_high = _pair(control.excess_loss.ci95 if control else None)
+    excess_low, excess_high = _pair(control.excess_loss.ci95 if control else None)
     return {
         "suite": suite.id,
         "model": suite.model,
@@ -260,8 +260,8 @@ def _suite_row(suite: SuiteRecord, distances: list[str], metrics: list[str]) -> 
         "loss_mean": control.loss if control else None,
         "loss_control": control.control_loss if control else None,
         "excess_loss": control.excess_loss.value if control else None,
-        "excess_loss_low": left_low,
-        "excess_loss_high": left_high,
+        "excess_loss_low": excess_low,
+        "excess_loss_high": excess_high,
         "verdict": suite.verdict,
     }
 

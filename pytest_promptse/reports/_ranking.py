@@ -82,7 +82,7 @@ def figure_column(
     value
         Returns the figure of a row.
     described
-        What a record says about the metric.
+        Name and labels of the metric, as in a record.
     """
     kind: Kind = "signed" if described.unit == "difference" else "figure"
     return col(described.short_label, name, value, kind, brief=is_shown(name))

@@ -18,7 +18,9 @@ from pytest_promptse.errors import TaskError
 from pytest_promptse.runtimes._runners import RUNNERS, Runner
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+
+    from pytest_promptse.runtimes._runners import ReportLine
 
 _SCRIPT = re.compile(r"\.[cm]?[jt]sx?$")
 _TRIED = ("", ".ts", ".tsx", ".mts", ".js", ".jsx", ".mjs", ".cjs", "/index.ts", "/index.js")
@@ -90,7 +92,7 @@ class CheckFile:
 
     def passed(self, report: str) -> tuple[str, ...]:
         """Return the names of the tests that passed."""
-        return tuple(name for name, state, _ in self.runner.read(report) if state == "passed")
+        return _passed(self.runner.read(report))
 
     def check(self, program: Any) -> None:
         """Run the tests with a program, and raise if it is wrong.
@@ -119,7 +121,7 @@ class CheckFile:
             # Outside of tests, such as while the program is loaded, the output says more.
             error = " ".join(shown.error.split()) if shown.name else f"{shown.error}\n{said}"
             raise AssertionError(": ".join(filter(None, (shown.name, error))))
-        passed = Counter(self.passed(result.stdout))
+        passed = Counter(_passed(outcomes))
         missing = Counter(self.expected) - passed
         if missing:
             raise AssertionError(
@@ -130,6 +132,10 @@ class CheckFile:
             raise AssertionError(f"the report of {self.runner.name} has no test; {said}")
         if result.returncode != 0:
             raise AssertionError(f"{self.runner.name} ended with {result.returncode}; {said}")
+
+
+def _passed(outcomes: Iterable[ReportLine]) -> tuple[str, ...]:
+    return tuple(name for name, state, _ in outcomes if state == "passed")
 
 
 def read_check_file(path: Path, *, language: str = "") -> CheckFile:
@@ -153,16 +159,16 @@ def read_check_file(path: Path, *, language: str = "") -> CheckFile:
     text = _text(path)
     runner = next(runner for runner in matching if runner.sign is None or runner.sign.search(text))
     is_typed = re.search(r"\.[cm]?tsx?$", path.name)
-    own = "go" if path.suffix == ".go" else "typescript" if is_typed else "javascript"
-    if language not in ("", own):
+    file_language = "go" if path.suffix == ".go" else "typescript" if is_typed else "javascript"
+    if language not in ("", file_language):
         raise TaskError(
-            f"check {path.name!r}: is in {own}, but the programs are in {language}; give "
-            f"language: {own}"
+            f"check {path.name!r}: is in {file_language}, but the programs are in {language}; give "
+            f"language: {file_language}"
         )
     stem = re.sub(r"(?:\.test|\.spec|_test)\.\w+$", "", path.name)
-    if own == "go":
+    if file_language == "go":
         return _of_go(path, text, runner, stem)
-    return _of_script(path, runner, stem, own)
+    return _of_script(path, runner, stem, file_language)
 
 
 def _text(path: Path) -> str:
@@ -329,7 +335,7 @@ def node_packages(check_file: CheckFile) -> NodePackages:
         If the package of its framework is missing or too old.
     """
     package = check_file.runner.package
-    found = next(
+    packages = next(
         (
             top / "node_modules"
             for top in check_file.path.parents
@@ -337,16 +343,16 @@ def node_packages(check_file: CheckFile) -> NodePackages:
         ),
         None,
     )
-    if check_file.language == "go" or (found is None and not package):
+    if check_file.language == "go" or (packages is None and not package):
         return NodePackages()
     name = f"check {check_file.path.name!r}"
     install = f"npm install --save-dev {package}"
-    if found is None:
+    if packages is None:
         raise TaskError(
             f"{name}: {package} is not in a node_modules of {check_file.path.parent} or above; "
             f"{install}"
         )
-    path = found.resolve()
+    path = packages.resolve()
     version = ""
     if package:
         version = json.loads((path / package / "package.json").read_text("utf-8"))["version"]

@@ -35,7 +35,8 @@ class Runner:
     example
         Such a name, for messages.
     sign
-        What the text of its files has, if a later framework has files of the same name.
+        A pattern in the text of its files. Without it, a later framework of the table gets the
+        files of the same name.
     toolchain
         The commands. ``{test}`` stands for the path of the check file.
     read

@@ -100,31 +100,33 @@ def length_control(
                 losses.excess_loss,
                 (d,),
                 bounds=SIGNED,
-                by_variant=(_with_control(scores, d), variant_left),
+                by_variant=(_with_control(scores, d), variant_excess_losses),
                 widen=False,
             ),
         )
     if not levels:
         return None
     loss = control_loss = None
-    left = Estimate()
+    excess_loss = Estimate()
     if len(levels) == len(distances):
         weights = area_weights(distances)
         loss = float(weights @ [levels[d].loss for d in distances])
         control_loss = float(weights @ [levels[d].control_loss for d in distances])
         complete = [s for s in scores if all(_is_measured(s, d) for d in distances)]
-        left = over.estimate(
+        excess_loss = over.estimate(
             ("length_control",),
             losses.excess_loss,
             distances,
             bounds=SIGNED,
-            by_variant=(complete, variant_left) if complete else None,
+            by_variant=(complete, variant_excess_losses) if complete else None,
             widen=False,
         )
-    return LengthControl(loss=loss, control_loss=control_loss, excess_loss=left, levels=levels)
+    return LengthControl(
+        loss=loss, control_loss=control_loss, excess_loss=excess_loss, levels=levels
+    )
 
 
-def variant_left(score: TaskScore, d: float) -> Floats:
+def variant_excess_losses(score: TaskScore, d: float) -> Floats:
     """Return the mean score of a task's control variants minus the score of each variant.
 
     `d` is the distance of both. The result has shape (n variants,), in units of the score; positive
@@ -134,7 +136,7 @@ def variant_left(score: TaskScore, d: float) -> Floats:
     return np.array([control - variant.score for variant in score.variants[d]])
 
 
-def left_draws(task: TaskSamples, d: float, plan: Plan, resamples: int) -> Floats:
+def excess_loss_draws(task: TaskSamples, d: float, plan: Plan, resamples: int) -> Floats:
     """Return R(d) under resampling of the samples, shape (R,).
 
     R(d) is the mean score of the control variants at distance `d` minus that of the variants. R is

@@ -179,7 +179,7 @@ def estimate(counts: Counts, *, interval: bool = True, looks: int = 1) -> Estima
     if n == 1:
         return Estimate(value=value, ci95=(low, high))
     shifts = _shrunken_shifts(counts)
-    half = float(scipy.special.stdtrit(n - 1, tail)) * float(shifts.std(ddof=1)) / math.sqrt(n)
+    half = float(special.stdtrit(n - 1, tail)) * float(shifts.std(ddof=1)) / math.sqrt(n)
     sure = max(high, math.exp(float(shifts.mean()) + half))
     return Estimate(value=value, ci95=(low, high), exact=(0.0, sure))
 

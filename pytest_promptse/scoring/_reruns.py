@@ -26,7 +26,7 @@ from pytest_promptse.scoring._intervals import (
     shortfall,
     wilson_interval,
 )
-from pytest_promptse.scoring._length_control import left_draws
+from pytest_promptse.scoring._length_control import excess_loss_draws
 from pytest_promptse.scoring._robustness import BY_DISTANCE, figure_value, subset_size
 from pytest_promptse.scoring._task_score import Plan, light_loss, loss, score_prompt
 
@@ -226,7 +226,7 @@ def task_draws(task: TaskSamples, plan: Plan, score: TaskScore, *, resamples: in
         full=full,
         light=light,
         excess_loss={
-            d: left_draws(task, d, plan, resamples)
+            d: excess_loss_draws(task, d, plan, resamples)
             for d in plan.distances
             if task.variants.get(d) and task.controls.get(d)
         },

@@ -66,7 +66,7 @@ def test_a_fragile_prompt_is_mended_within_the_budget_and_after_a_stop(project, 
     page = (project / "page.html").read_text()
     assert "<svg" in page
     assert "<pre" in page
-    # What was paid for is not paid for again, and a file that is not the command's is kept.
+    # A repeated command pays for nothing again, and keeps a file that it has not written.
     paid = requests_paid(project)
     (project / "hardened" / "without_preamble.j2").write_text("mine")
     assert main(call) == 2

@@ -13,6 +13,7 @@ from pytest_promptse.variants._generate import Selection, generate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 # Other plugins of the development environment would only cost time.
 OTHERS = (
@@ -59,6 +60,26 @@ def run(pytester: pytest.Pytester) -> Callable[..., pytest.RunResult]:
         return pytester.runpytest_subprocess(*WITHOUT, *arguments)
 
     return run
+
+
+@pytest.fixture
+def run_labelled(run: Callable[..., pytest.RunResult]) -> Callable[[Path], None]:
+    """Run programs that share a process with their tests, and find in each report that they do."""
+    kinds = ("json", "html", "md", "latex")
+
+    def run_labelled(folder: Path) -> None:
+        reports = [
+            argument
+            for kind in kinds
+            for argument in ("--promptse-report", f"{kind}:report.{kind}")
+        ]
+        result = run("--promptse-model", "reference", *reports)
+        result.assert_outcomes(passed=8)
+        result.stdout.fnmatch_lines(["*shared process: each program runs in one process*"])
+        for kind in kinds:
+            assert "shared process" in folder.joinpath(f"report.{kind}").read_text("utf-8")
+
+    return run_labelled
 
 
 @pytest.fixture

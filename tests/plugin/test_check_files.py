@@ -57,22 +57,13 @@ def needs_node():
 @pytest.mark.usefixtures("needs_node")
 @pytest.mark.parametrize("source", ["mark", "suite"])
 def test_check_file_judges_programs_and_every_report_says_shared_process(
-    project, run, replay, source
+    project, run_labelled, replay, source
 ):
     if source == "mark":
         project.makepyfile(MARK)
     else:
         project.makefile(".promptse.yaml", slug=SUITE)
-    reports = [
-        argument
-        for kind in ("json", "html", "md", "latex")
-        for argument in ("--promptse-report", f"{kind}:report.{kind}")
-    ]
-    result = run("--promptse-model", "reference", *reports)
-    result.assert_outcomes(passed=8)
-    result.stdout.fnmatch_lines(["*shared process: each program runs in one process*"])
-    for kind in ("json", "html", "md", "latex"):
-        assert "shared process" in project.path.joinpath(f"report.{kind}").read_text("utf-8")
+    run_labelled(project.path)
 
 
 @pytest.mark.usefixtures("needs_node")

@@ -246,19 +246,10 @@ LARGER = {
 }
 
 
-def test_a_copy_of_multipl_e_is_labelled_in_every_report(pytester, run):
+def test_a_copy_of_multipl_e_is_labelled_in_every_report(pytester, run_labelled):
     pytester.path.joinpath("copy.jsonl").write_text(json.dumps(LARGER))
     pytester.makepyfile(MULTIPL_E.format(door="program"))
-    reports = [
-        argument
-        for kind in ("json", "html", "md", "latex")
-        for argument in ("--promptse-report", f"{kind}:report.{kind}")
-    ]
-    result = run("--promptse-model", "reference", *reports)
-    result.assert_outcomes(passed=8)
-    result.stdout.fnmatch_lines(["*shared process: each program runs in one process*"])
-    for kind in ("json", "html", "md", "latex"):
-        assert "shared process" in pytester.path.joinpath(f"report.{kind}").read_text("utf-8")
+    run_labelled(pytester.path)
 
 
 def test_tests_that_run_with_the_program_need_the_fixture_program(pytester, run):

@@ -105,7 +105,7 @@ def project(pytester):
     )
 
 
-# What a record says of a variant beside others.
+# Fields of a variant in a record that depend on the other variants.
 COMPARED = ("score", "delta", "excess", "p_value", "p_adjusted")
 
 

@@ -634,7 +634,7 @@ class _Composer:
         """
         before, after = preamble.said, list[Said]()
         if self._follows_message:
-            # What one person says of themselves as a whole stays together.
+            # An introduction that is written as a whole is not divided.
             is_whole = any(sentence.is_whole for sentence in preamble.introduction)
             first = len(preamble.introduction) if is_whole else 1
             before, after = before[:first], [*before[first:], *closing]
