@@ -74,7 +74,8 @@ def test_check_file_judges_programs_and_every_report_says_shared_process(
         (f"{SOLUTION}throw new Error('no program');", "*Error: no program*"),
         (f"{SOLUTION}if (slugify) process.exit(0);", "*ended without a test*"),
         (f"{SOLUTION}import 'node:test'; (process as any).reallyExit(0);", "*ended*"),
-        ("export const slugify = () => { for (;;); };", "*CPU time*"),
+        # By CPU time or by the clock: on an idle machine both limits are reached together.
+        ("export const slugify = () => { for (;;); };", "*2 of 2 completions: timeout*"),
     ],
     ids=["wrong", "throws", "exits", "exits at once", "loops"],
 )
