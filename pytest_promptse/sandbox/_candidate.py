@@ -12,7 +12,7 @@ import sys
 import threading
 from collections import deque
 from dataclasses import dataclass
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from pytest_promptse.errors import TaskError
@@ -43,7 +43,13 @@ from pytest_promptse.sandbox._languages import (
     require_common_types,
 )
 from pytest_promptse.sandbox._program_objects import ProgramObjects, require_number
-from pytest_promptse.sandbox._raised import build_exception, interrupt, without_stop
+from pytest_promptse.sandbox._raised import (
+    build_exception,
+    interrupt,
+    is_silent,
+    stand_in,
+    without_stop,
+)
 from pytest_promptse.sandbox._values import refresh
 from pytest_promptse.sandbox.guest import objects, standard, wire
 from pytest_promptse.sandbox.guest.decode import decode
@@ -78,7 +84,6 @@ _MOST_RECENT = 1_000
 """Number of the last messages, and bytes of each, in which `Candidate.has_named` looks."""
 
 _STOPS = (StopIteration, StopAsyncIteration)
-_SILENT = (*_STOPS, GeneratorExit)
 _ENDINGS = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
@@ -357,12 +362,6 @@ class Candidate(EntryPoint):
                 return self._annotations(result.value if type(result) is _Shared else result)
             if type(result) is _Shared:
                 return self._share(result) if is_name else result.value
-            if is_name and _catches_assertions(result):
-                self.fail(
-                    "interface",
-                    f"the program's {operands[-1]!r} is {result!r}, which would catch the failed "
-                    "assertions of a check; it must be a class of its own",
-                )
             return result
 
     def _annotations(self, value: Any) -> dict[Any, Any]:
@@ -580,7 +579,7 @@ class Candidate(EntryPoint):
         if operation == wire.STANDARD:
             return standard.build(parts, in_program=False)
         if operation == wire.NAMED:
-            return standard.named(parts)
+            return stand_in(standard.named(parts))
         if operation == wire.CLASS:
             return self._program_objects.build_class(self, parts)
         if operation == wire.EXCEPTION:
@@ -588,7 +587,7 @@ class Candidate(EntryPoint):
             if parts[1] >= 0:
                 self._program_objects.count(parts[1])
             self._raised[id(error)] = (error, None, "")
-            return self._as_value(error) if isinstance(error, _SILENT) else error
+            return self._as_value(error) if is_silent(type(error)) else error
         if operation == wire.ARRAY:
             return objects.build_array(parts)
         if operation in (wire.SHARED, wire.ARGUMENT):
@@ -706,8 +705,11 @@ class Candidate(EntryPoint):
         `_await_result`.
         """
         failing = sys.exception()
-        if failing is not None and self._is_failed_check(failing):
-            # In a ``finally`` or ``__exit__``, where it would replace the failed assertion.
+        if failing is not None and (
+            self._is_failed_check(failing)
+            or (_is_told_to_exit(failing) and not self.has_raised(failing))
+        ):
+            # In a ``finally`` or ``__exit__``, where it would replace the failure of the check.
             return failing
         words = safe_text(error)
         name = type(error).__name__
@@ -716,10 +718,8 @@ class Candidate(EntryPoint):
             self.fail("resource", f"the answer cannot be sent: {words}", text)
         if isinstance(error, MemoryError):
             self.fail("resource", "MemoryError: over the memory allowed", text)
-        # These would end a loop, a task or the closing of a generator of the check in silence.
-        cancelled = standard.loaded("asyncio.exceptions.CancelledError") or GeneratorExit
-        is_silent = isinstance(error, GeneratorExit | cancelled) and self.has_raised(error)
-        if is_silent or (isinstance(error, _STOPS) and not stops):
+        is_kept = stops if isinstance(error, _STOPS) else not self.has_raised(error)
+        if is_silent(type(error)) and not is_kept:
             error = without_stop(error)
         elif not isinstance(error, Exception):
             error = interrupt(error)
@@ -785,11 +785,16 @@ class Candidate(EntryPoint):
             raise TypeError(str(error)) from None
 
 
-def _catches_assertions(kinds: Any) -> bool:
-    """Return whether ``except`` with these kinds catches an assertion that failed in the check."""
-    if isinstance(kinds, tuple):
-        return any(map(_catches_assertions, tuple.__iter__(kinds)))
-    return any(kinds is kind for kind in AssertionError.__mro__[:-1])
+def _is_told_to_exit(error: BaseException) -> bool:
+    """Return whether an ``__exit__`` that was called with `error` is running."""
+    frame: FrameType | None = sys._getframe()  # noqa: SLF001 - the only way to the callers
+    while frame is not None:
+        if frame.f_code.co_name in ("__exit__", "__aexit__"):
+            for value in frame.f_locals.values():
+                if value is error or (type(value) is tuple and any(v is error for v in value)):
+                    return True
+        frame = frame.f_back
+    return False
 
 
 def _may_change(value: Any) -> bool:

@@ -16,6 +16,7 @@ from pytest_promptse.sandbox._handle import (
     read_of_program,
 )
 from pytest_promptse.sandbox._methods import COROUTINE, GENERATOR, METHODS
+from pytest_promptse.sandbox._raised import is_silent, real_class
 from pytest_promptse.sandbox._values import MUTABLE, fill, make_value, value_namespace
 from pytest_promptse.sandbox.guest.decode import take
 from pytest_promptse.sandbox.guest.objects import CONTENT, dataclass_fields
@@ -51,6 +52,8 @@ def make_class(owner: ProgramOperations, number: int, parts: list[Any]) -> Handl
         raise WireError("the bases of a class are malformed")
     if module.startswith("pathlib") and name == "PosixPath":
         bases = (PosixPath,)
+    # `raise` of a class that is silent would end a part of the check, whatever calling it returns.
+    bases = tuple(RuntimeError if is_silent(kind) else kind for kind in map(real_class, bases))
     order = [kind for base in bases for kind in base.__mro__]
     is_error = any(issubclass(kind, BaseException) for kind in order)
     plain = next((kind for kind in order if kind in CONTENT or kind is PosixPath), None)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_promptse.sandbox._causes import ProgramError, ProgramInterrupt
 from pytest_promptse.sandbox._handle import HandleType, Link
 from pytest_promptse.sandbox.guest.decode import take
-from pytest_promptse.sandbox.guest.standard import name_of
+from pytest_promptse.sandbox.guest.standard import loaded, name_of
 from pytest_promptse.sandbox.guest.wire import WireError
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ def build_exception(owner: ProgramOperations, parts: list[Any]) -> BaseException
     WireError
         If the description is malformed.
     """
-    cls, *rest, cause, context, suppressed = parts
+    sent, *rest, cause, context, suppressed = parts
+    cls = real_class(sent)
     number, args, message, attributes = take(rest, int, tuple, str, dict)
     if not (isinstance(cls, type) and issubclass(cls, BaseException)):
         raise WireError("an exception of a class that is none")
@@ -94,19 +95,59 @@ def interrupt(error: BaseException) -> ProgramInterrupt:
         return ProgramInterrupt(*error.args)
 
 
-def without_stop(error: BaseException) -> ProgramError:
-    """Return the exception to raise for one that would end a part of the check in silence.
+def is_silent(kind: type) -> bool:
+    """Return whether an exception of this class ends a part of the check in silence.
 
     ``StopIteration`` itself would end a ``for`` loop, ``zip`` or ``all(map(...))`` of the
     check. The assertions after that point would not run (https://peps.python.org/pep-0479/). A
     ``GeneratorExit`` would do the same in a generator that is being closed, and a
     ``CancelledError`` in a task of an ``asyncio.TaskGroup``.
     """
+    cancelled = loaded("asyncio.exceptions.CancelledError") or GeneratorExit
+    return issubclass(kind, (StopIteration, StopAsyncIteration, GeneratorExit, cancelled))
+
+
+def without_stop(error: BaseException) -> ProgramError:
+    """Return the exception to give the check for one that `is_silent`."""
     name = type(error).__name__
     made = _derived_error(RuntimeError)(f"the program raised {name}")
     made.type_name = name
     made.message = f"the program raised {name}"
     return made
+
+
+class _StandInType(type):
+    """The metaclass of stand-ins. Each equals the class that it stands for, ``promptse_real``."""
+
+    promptse_real: Any
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is cls.promptse_real
+
+    def __hash__(cls) -> int:
+        return hash(cls.promptse_real)
+
+
+@cache
+def stand_in(kind: Any) -> Any:
+    """Return what the check gets for a class that the program has named.
+
+    A class that would catch a failed assertion of the check, or end a part of it if the check
+    raised it, arrives as a stand-in, which catches only its own instances. Others arrive as they
+    are.
+    """
+    if not (isinstance(kind, type) and issubclass(kind, BaseException)):
+        return kind
+    is_ending = is_silent(kind) or not issubclass(kind, Exception)
+    if not is_ending and kind not in (AssertionError, Exception, ExceptionGroup):
+        return kind
+    names = {"__module__": kind.__module__, "promptse_real": kind}
+    return _StandInType(kind.__name__, (RuntimeError if is_ending else kind,), names)
+
+
+def real_class(kind: Any) -> Any:
+    """Return the class for which a stand-in stands, and other values as they are."""
+    return kind.promptse_real if type(kind) is _StandInType else kind
 
 
 @cache
