@@ -752,7 +752,7 @@ class Candidate(EntryPoint):
         try:
             with execution.callback():
                 result = self._check_objects.use(number, operation, args, kwargs)
-            message = self._encode_result(operation, result)
+            message = self._encode_result(result, is_chosen=bool(args or kwargs))
         except CannotCrossError as error:
             self.break_check(str(error))
         except wire.WireError:
@@ -774,15 +774,20 @@ class Candidate(EntryPoint):
         self._send_twins(execution)
         execution.send(message)
 
-    def _encode_result(self, operation: str, result: Any) -> bytes:
+    def _encode_result(self, result: Any, *, is_chosen: bool) -> bytes:
+        """Return the message for the result of an operation of the program.
+
+        With `is_chosen`, the program chose the arguments. A result that cannot be sent is then an
+        exception in the program, which could otherwise choose an error of the item.
+        """
         try:
             return encode(("return", result), self._send_value)
-        except wire.TooLargeError as error:  # the program chose the arguments
+        except wire.TooLargeError as error:
             self.fail("resource", f"the result of a function of the check is too large: {error}")
         except CannotCrossError as error:
-            if operation == "call":
+            if not is_chosen:
                 self.break_check(f"a result cannot be sent to the program: {error}")
-            raise TypeError(str(error)) from None
+            raise TypeError(f"a result cannot be sent to the program: {error}") from None
 
 
 def _is_told_to_exit(error: BaseException) -> bool:

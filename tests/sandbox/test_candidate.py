@@ -415,6 +415,21 @@ def test_a_fixture_of_the_host_says_what_to_use_instead(sandbox, request, fixtur
         candidate(request.getfixturevalue(fixture))
 
 
+def test_a_function_whose_result_cannot_be_sent_is_an_error_of_the_task(sandbox):
+    with (
+        pytest.raises(TaskError, match="a result cannot be sent"),
+        sandbox.load("def f(make): return make()", entry_point="f") as candidate,
+        pytest.raises(BrokenCheck),
+    ):
+        candidate(lambda: object())
+
+
+def test_a_result_that_the_program_chose_is_an_exception_there(load):
+    candidate = load("def f(make): return make(object)")
+    with pytest.raises(TypeError, match="a result cannot be sent"):
+        candidate(lambda kind: kind())
+
+
 ORDERED = "class f:\n    def __lt__(self, other): {body}\n    __eq__ = __sub__ = __lt__"
 
 

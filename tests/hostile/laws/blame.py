@@ -1,5 +1,6 @@
 """Law 1: no program ends the session, makes an error of the item, or sets the cause of a failure."""
 
+import threading
 from pathlib import Path
 
 from frames import frames
@@ -122,3 +123,26 @@ def test_a_folder_to_write_to(candidate, tmp_path):
     folder = Path(candidate(str(tmp_path)))
     (folder / "promptse_was_here").write_text("x")
     assert folder == tmp_path
+
+
+@attack(
+    1,
+    "def f(x, get):\n    get('lock')",
+    "def f(x, get):\n    try: get('lock')\n    except TypeError: return 0",
+    wrong="def f(x, get): return 0",
+    honest="def f(x, get):\n    try: get('lock')\n    except TypeError: return get('n') * x",
+)
+def test_a_result_that_cannot_cross_is_asked_for(candidate):
+    things = {"n": 3, "lock": threading.Lock()}
+    assert candidate(3, lambda name: things[name]) == 9
+
+
+@attack(
+    1,
+    "def f(x, make): return make(object)",
+    "import threading\ndef f(x, make):\n    make(type(threading.Lock()))",
+    "def f(x, make): return make(kind=object) and 0",
+    honest="def f(x, make): return make(list) + [x * x]",
+)
+def test_a_class_whose_objects_cannot_cross(candidate):
+    assert candidate(3, lambda kind: kind()) == [9]
