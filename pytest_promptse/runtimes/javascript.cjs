@@ -476,7 +476,7 @@ async function load(source, entryName, language) {
         loadScript(text);
       } catch (error) {
         // Only a module has a top-level await.
-        if (!(error instanceof SyntaxError && /\bawait\b/.test(error.message))) throw error;
+        if (program.started || !(error instanceof SyntaxError && /\bawait\b/.test(error.message))) throw error;
         await loadModule(text);
       }
     } else {
@@ -484,9 +484,9 @@ async function load(source, entryName, language) {
     }
   } catch (error) {
     const detail = `${nameOf(error)}: ${messageOf(error)}`;
-    return error instanceof SyntaxError && !program.started
-      ? tuple("syntax", detail, traceback(error))
-      : tuple("exception", `while loading: ${detail}`, traceback(error));
+    if (error instanceof SyntaxError && !program.started) return tuple("syntax", detail, traceback(error));
+    starts();
+    return tuple("exception", `while loading: ${detail}`, traceback(error));
   }
   const entry = nameInProgram(entryName);
   if (entry === undefined) return tuple("interface", `the program defines no '${entryName}'`, "");
@@ -494,6 +494,12 @@ async function load(source, entryName, language) {
     return tuple("interface", `'${entryName}' is no function or class but ${typeof entry}`, "");
   }
   return null;
+}
+
+// Tell the check that the program compiles, while nothing of it has run.
+function starts() {
+  if (!program.started) send(encode(tuple("compiled")));
+  program.started = true;
 }
 
 const nameOf = (error) => (error instanceof Error ? error.name : typeof error);
@@ -504,7 +510,7 @@ function loadScript(text) {
   const names = ["exports", "require", "module", "__filename", "__dirname"];
   vm.compileFunction(text, names, { filename: file }); // for the place of a syntax error
   const run = vm.compileFunction(`${text}\n;return ($promptse) => eval($promptse);`, names, { filename: file });
-  program.started = true;
+  starts();
   program.names = apply(run, module.exports, [
     module.exports, createRequire(file), module, file, path.dirname(file),
   ]);
@@ -513,7 +519,10 @@ function loadScript(text) {
 
 async function loadModule(text) {
   const file = path.join(path.dirname(program.file), "program.mjs");
-  fs.writeFileSync(file, `${text}\n;export const $promptse = ($promptse) => eval($promptse);\n`);
+  // An import is evaluated when the program is compiled, and before any of it runs.
+  fs.writeFileSync(path.join(path.dirname(file), "starts.mjs"), "globalThis.$promptse();");
+  Object.defineProperty(globalThis, "$promptse", { value: starts, configurable: true });
+  fs.writeFileSync(file, `${text}\n;import "./starts.mjs";\nexport const $promptse = ($promptse) => eval($promptse);\n`);
   // TypeScript and bundlers accept both kinds of modules in one file.
   const module = { exports: {} };
   for (const [name, value] of entries({ require: createRequire(file), module, exports: module.exports })) {

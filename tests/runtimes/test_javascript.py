@@ -316,10 +316,28 @@ def test_output_is_kept(load):
     assert candidate.output == "at the start\ncalled\n"
 
 
+CLAIM = """
+const text = JSON.stringify([[0, 4, 2, 3, 0, 1, 2, 3], ["result", "syntax", "x", "", null]]);
+const body = Buffer.from(text), head = Buffer.alloc(4);
+head.writeUInt32BE(body.length);
+process.getBuiltinModule("node:fs").writeSync(3, Buffer.concat([head, body]));
+function f() {}
+"""
+"""A program that says of itself that it does not compile."""
+
+
 @pytest.mark.parametrize(
     ("program", "cause", "detail"),
     [
         ("function f( {", "syntax", "SyntaxError"),
+        ("export function f( {", "syntax", "SyntaxError"),
+        ("import { no } from 'node:fs'; export function f() {}", "syntax", "SyntaxError"),
+        ("throw new SyntaxError('await')", "exception", "while loading: SyntaxError: await"),
+        ("export function f() {}\nthrow new SyntaxError('x')", "exception", "SyntaxError: x"),
+        ("import 'nothing'; export function f() {}", "exception", "while loading"),
+        ("await 0; throw new SyntaxError('x'); function f() {}", "exception", "SyntaxError: x"),
+        (CLAIM, "exception", "protocol"),
+        (f"{CLAIM}\nawait 0;", "exception", "protocol"),
         ("throw new Error('x')", "exception", "while loading: Error: x"),
         ("const g = 1;", "interface", "defines no 'f'"),
         ("const f = 3;", "interface", "no function or class but number"),
