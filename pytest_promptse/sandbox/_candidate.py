@@ -28,6 +28,7 @@ from pytest_promptse.sandbox._causes import (
 )
 from pytest_promptse.sandbox._check_objects import CannotCrossError, CheckObjects
 from pytest_promptse.sandbox._handle import (
+    NO_INFO,
     READ_NAMES,
     EntryPoint,
     Handle,
@@ -353,15 +354,36 @@ class Candidate(EntryPoint):
         `stops` the end of an iterator as it is.
         """
         with self._lock:
-            execution = self._need_execution()
-            self._send(execution, (verb, *operands))
-            result = self._await_result(execution, (), {}, stops=stops)
-            is_name = verb in ("get", "find")
-            if is_name and operands[-1] == "__annotations__":
+            result = self._request(verb, *operands, stops=stops)
+            if verb not in ("get", "find"):
+                return result.value if type(result) is _Shared else result
+            if operands[-1] == "__annotations__":
                 return self._annotations(result.value if type(result) is _Shared else result)
-            if type(result) is _Shared:
-                return self._share(result) if is_name else result.value
-            return result
+            if isinstance(result, HandleType):
+                self._annotate(result)
+            return self._share(result) if type(result) is _Shared else result
+
+    def _request(self, verb: str, *operands: Any, stops: bool = False) -> Any:
+        execution = self._need_execution()
+        self._send(execution, (verb, *operands))
+        return self._await_result(execution, (), {}, stops=stops)
+
+    def _annotate(self, cls: HandleType) -> None:
+        """Give a class of the program its annotations, which `typing` reads from ``__dict__``.
+
+        Those that would run code of the program are left out.
+        """
+        for kind in cls.__mro__:
+            if (
+                isinstance(kind, HandleType)
+                and kind.promptse_info is not NO_INFO
+                and "__annotations__" not in vars(kind)
+            ):
+                kind.__annotations__ = {}
+                with contextlib.suppress(Exception):
+                    found = self._request("get", kind, "__annotations__")
+                    if type(found) is dict and dangerous_annotation(found) is None:
+                        kind.__annotations__ = found
 
     def _annotations(self, value: Any) -> dict[Any, Any]:
         """Return the annotations of an object as a copy, which the program cannot change later."""

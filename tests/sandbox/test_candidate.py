@@ -421,7 +421,7 @@ def test_a_function_whose_result_cannot_be_sent_is_an_error_of_the_task(sandbox)
         sandbox.load("def f(make): return make()", entry_point="f") as candidate,
         pytest.raises(BrokenCheck),
     ):
-        candidate(lambda: object())
+        candidate(lambda: [object()])
 
 
 def test_a_result_that_the_program_chose_is_an_exception_there(load):

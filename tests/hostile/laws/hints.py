@@ -57,3 +57,32 @@ def test_hints_with_a_reference(candidate):
     try: typing.get_type_hints(candidate)
     except TypeError: pass
     assert candidate(3) == 9
+
+
+@attack(2, '''
+class f:
+    x: "__import__('pathlib').Path('/HARM/pwned5').write_text('x') and int"
+    def area(self): return 0
+class f2(f): y: int
+f.g = f2
+''', honest="class f:\n    x: int = 0\n    def area(self) -> int: return 4\nf.g = f")
+def test_hints_of_a_class(candidate):
+    assert typing.get_type_hints(candidate.module.f) == {"x": int}
+    assert inspect.get_annotations(candidate.module.f.g, eval_str=True)
+    assert candidate().area() == 4
+
+
+@attack(2, '''
+class M(type):
+    n = 0
+    @property
+    def __annotations__(cls):
+        M.n += 1
+        if M.n > 1: return {"x": "__import__('pathlib').Path('/HARM/pwned6').write_text('x') and int"}
+        raise KeyboardInterrupt
+class f(metaclass=M):
+    def area(self): return 0
+''', honest="class f:\n    x: int = 0\n    def area(self) -> int: return 4")
+def test_hints_of_a_metaclass(candidate):
+    assert typing.get_type_hints(candidate.module.f) == {"x": int}
+    assert candidate().area() == 4
