@@ -382,7 +382,8 @@ def _error_result(
 def _permission_error(error: BaseException | None) -> PermissionError | None:
     """Return the refusal that led to `error`. Libraries for HTTP wrap it in errors of their own."""
     while error is not None:
-        if isinstance(error, PermissionError):
+        # One of the kernel has a number. A check may have made another of a class of the program.
+        if isinstance(error, PermissionError) and error.errno is not None:
             return error
         error = error.__cause__ or error.__context__
     return None

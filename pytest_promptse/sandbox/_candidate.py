@@ -510,7 +510,7 @@ class Candidate(EntryPoint):
         try:
             changes = self._surroundings.changes(operands)
         except wire.WireError as error:
-            if self._surroundings.has_files_of_program:
+            if self._received > _SMALL:
                 self.fail("resource", f"the program's files: {error}")
             self.break_check(f"a temporary folder cannot be handed to the program: {error}")
         if not self._has_paths_of_check and changes.keys() & {"folders_changed", "directory"}:
@@ -648,7 +648,7 @@ class Candidate(EntryPoint):
                 match message:
                     case ("update", dict(changed)) if not updated:
                         updated = True
-                        self._check_objects.twins.update(changed)
+                        self._check_objects.update(changed)
                         continue
                     case ("effects", dict(effects)) if self._surroundings is not None:
                         self._announce_loan()

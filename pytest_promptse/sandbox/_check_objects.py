@@ -15,6 +15,7 @@ import functools
 import inspect
 import io
 import operator
+import random
 import sys
 import sysconfig
 import types
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from pytest_promptse.sandbox._lent_tasks import LentTasks
 
 _HEAP_TYPE = 1 << 9
+_BLOCK = 624
+_MOST_BLOCKS = 1_000
+"""Numbers in the state of a generator, and how often a program may draw as many."""
 _OWN = "pytest_promptse.sandbox"
 _INSTEAD = {
     "capsys": "read candidate.output",
@@ -294,6 +298,13 @@ class CheckObjects:
             self._tasks = LentTasks()
         return self._tasks.step(value, cancel=cancel)
 
+    def update(self, contents: dict[Any, Any]) -> None:
+        """Take the contents of twins that the program has sent."""
+        for number, content in contents.items():
+            if type(number) is int and 0 <= number < len(self._objects):
+                contents[number] = _accepted(self._objects[number], content)
+        self.twins.update(contents)
+
     def close(self) -> None:
         """Cancel the coroutines that the program still awaits."""
         if self._tasks is not None:
@@ -361,6 +372,38 @@ def may_use(value: Any, name: str) -> bool:
 
 def _is_harmless(kind: type) -> bool:
     return bool({kind.__module__, f"{kind.__module__}.{kind.__qualname__}"} & _HARMLESS)
+
+
+def _accepted(value: Any, content: Any) -> Any:
+    """Return what a moved object takes over of the content that the program has sent.
+
+    It keeps its functions, through which a check verifies. A generator of random numbers goes on to
+    a state that drawing from it reaches, since the check may draw its inputs.
+    """
+    kind = standard.kind_of(value)
+    if kind in ("types.SimpleNamespace", "argparse.Namespace"):
+        kept = {name: own for name, own in vars(value).items() if _is_verifying(own)}
+        return ({**content[0], **kept},)
+    if kind == "random.Random" and not _is_reached(value.getstate(), *content):
+        return value.getstate()
+    return content
+
+
+def _is_verifying(value: Any) -> bool:
+    return callable(value) and not is_of_program(value)
+
+
+def _is_reached(start: Any, version: Any, words: tuple[int, ...], _gauss: Any) -> bool:
+    """Return whether a generator in the state `start` reaches another one by drawing numbers."""
+    if version != start[0] or (words[:-1] == start[1][:-1] and words[-1] < start[1][-1]):
+        return False
+    made = random.Random()  # noqa: S311 - not for cryptography
+    made.setstate(start)
+    for _ in range(_MOST_BLOCKS):
+        if made.getstate()[1][:-1] == words[:-1]:
+            return True
+        made.getrandbits(32 * _BLOCK)
+    return False
 
 
 def _require_own_code(value: Any, operation: str) -> None:

@@ -29,7 +29,10 @@ MAX_ITEMS = 1_000_000
 _MAX_BATCH = 4096
 _SINGLE_ITEMS = 16
 _SLICE = 0.02
-MEASURING = frozenset({"sub", "truediv", "floordiv", "mod", "divmod", "xor"})
+MEASURING = frozenset({"sub", "truediv", "floordiv", "mod", "divmod", "xor", "and", "or"})
+"""Operators that compare their operands, since their result is nothing, or an operand, if the two
+are equal.
+"""
 
 
 def binary(name: str, prefix: str) -> Callable[..., Any]:

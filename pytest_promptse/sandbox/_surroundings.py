@@ -63,7 +63,6 @@ class CheckSurroundings:
         self._streams = (sys.stdout, sys.stderr)
         self._captured = False
         self._written: dict[object, int] = {}
-        self.has_files_of_program = False
         if "tmp_path" in fixtures:
             self._folders[str(fixtures["tmp_path"])] = Folder(str(fixtures["tmp_path"]))
 
@@ -194,7 +193,6 @@ class CheckSurroundings:
         WireError
             If they are malformed.
         """
-        self.has_files_of_program |= "folders" in effects
         for path, content in effects.get("folders", {}).items():
             if path not in self._folders or type(content) is not dict:
                 raise WireError("a folder that the program does not have")

@@ -262,7 +262,7 @@ KINDS: dict[str, Kind] = {
     **{f"queue.{name}": _queue(name) for name in ("Queue", "LifoQueue", "PriorityQueue")},
     "random.Random": Kind(
         lambda value: value.getstate(),
-        (int, tuple, object),
+        (int, tuple, (float, _NONE)),
         _random,
         lambda value, *state: value.setstate(state),
         to_program=True,
