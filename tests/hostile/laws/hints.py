@@ -86,3 +86,28 @@ class f(metaclass=M):
 def test_hints_of_a_metaclass(candidate):
     assert typing.get_type_hints(candidate.module.f) == {"x": int}
     assert candidate().area() == 4
+
+
+@attack(6, '''
+class M(type):
+    @property
+    def __annotations__(cls):
+        M.use(0)
+        return {}
+class Cls(metaclass=M): pass
+def f(use):
+    M.use = use
+    return 9
+f.Cls = Cls
+''', honest="class Cls: pass\ndef f(use): return use(9)\nf.Cls = Cls")
+def test_hints_that_fail_an_assertion(candidate):
+    seen = []
+
+    def use(value):
+        seen.append(value)
+        assert value == 9
+        return value
+
+    assert candidate(use) == 9
+    assert isinstance(candidate.Cls, type)
+    assert len(seen) == 1
