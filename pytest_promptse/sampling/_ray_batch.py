@@ -1,10 +1,8 @@
 """Run batch files on a Ray cluster, through vLLM replicas or an OpenAI-compatible server.
 
-The requests are a Ray Data set. Its tasks send each result to a `ResultFile`. This is an actor on
-the machine of the driver, which appends the result to ``results-ray.jsonl`` in the folder of the
-batch. Results in the file are kept when a worker or the driver fails. A later run does not repeat
-their requests, except those that failed. A task that Ray repeats asks the file first if it sends to
-a server. With vLLM replicas it repeats all its requests; second results are left out.
+The requests are a Ray Data set. Its tasks send each result to a `ResultFile`. A task that Ray
+repeats asks the file first if it sends to a server. With vLLM replicas it repeats all its requests;
+second results are left out.
 
 Documentation of Ray: https://docs.ray.io/en/latest/data/working-with-llms.html
 """
@@ -12,16 +10,12 @@ Documentation of Ray: https://docs.ray.io/en/latest/data/working-with-llms.html
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import json
 import logging
-import os
-import time
 from dataclasses import dataclass
 from functools import cache
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 import ray
@@ -31,6 +25,12 @@ from pytest_promptse.errors import ModelError, SettingsError, StoreError
 from pytest_promptse.models._base import FatalError
 from pytest_promptse.models._openai_wire import APIS
 from pytest_promptse.sampling._batch_files import read_manifest
+from pytest_promptse.sampling._ray_results import (
+    RESULTS,
+    ResultFile,
+    failure_line,
+    result_line,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,17 +38,12 @@ if TYPE_CHECKING:
 
     from pytest_promptse.sampling._batch_files import BatchHeader
 
-RESULTS = "results-ray.jsonl"
-_LOCK = "results-ray.lock"
-_OK = 200
 # Number of requests of one task. If a vLLM replica is lost, the requests of its tasks are repeated.
 _PART = 64
 # Number of requests that one task sends to a server at the same time.
 _PER_TASK = 32
 _TIMEOUT = 600.0
 _RETRIES = 6
-# Seconds that a run waits for an earlier one, whose driver was killed, to end.
-_PATIENCE = 30.0
 # Fraction of a CPU for a task that mostly waits.
 _LIGHT = 0.25
 
@@ -138,121 +133,6 @@ class RayReport:
     known: int
     answered: int
     failed: int
-
-
-class ResultFile:
-    """Ray actor that appends result lines to a file.
-
-    The file stays usable if the run is killed. The next run drops an incomplete last line and
-    failed results, and keeps the rest.
-
-    Parameters
-    ----------
-    folder
-        The folder of the batch. A lock file lets only one process at a time write to it.
-
-    Raises
-    ------
-    StoreError
-        If another run is writing results to the folder.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / RESULTS
-        self._lock = (folder / _LOCK).open("wb")
-        _take(self._lock, folder)
-        self._answered: set[str] = set()
-        self._fatal = ""
-        self._counts = {"known": 0, "answered": 0, "failed": 0}
-        self._read()
-        self._file = self._path.open("ab", buffering=0)
-
-    def _read(self) -> None:
-        """Read the results of an earlier run, without failures and an incomplete last line."""
-        if not self._path.exists():
-            return
-        part = self._path.with_suffix(".part")
-        with self._path.open("rb") as old, part.open("wb") as new:
-            for line in old:
-                custom_id = _answered_id(line)
-                if custom_id is not None and custom_id not in self._answered:
-                    self._answered.add(custom_id)
-                    new.write(line)
-            os.fsync(new.fileno())
-        part.replace(self._path)
-        self._counts["known"] = len(self._answered)
-
-    def missing(self, custom_ids: Sequence[str]) -> list[bool]:
-        """Return for each request whether it has no result yet."""
-        return [custom_id not in self._answered for custom_id in custom_ids]
-
-    def add(self, lines: Sequence[bytes]) -> None:
-        """Append result lines. A second result of a request is left out."""
-        new = []
-        for line in lines:
-            custom_id = _answered_id(line)
-            if custom_id is None:
-                self._counts["failed"] += 1
-            elif custom_id in self._answered:
-                continue
-            else:
-                self._answered.add(custom_id)
-                self._counts["answered"] += 1
-            new.append(line)
-        if new:
-            # A single write, so that a kill can only cut off the end.
-            self._file.write(b"".join(new))
-
-    def stop(self, message: str) -> None:
-        """Record an error that every request would have."""
-        self._fatal = message
-
-    def state(self) -> tuple[dict[str, int], str]:
-        """Return the numbers of requests by outcome, and the error that ended the run."""
-        return self._counts, self._fatal
-
-    def close(self) -> None:
-        """Write everything to the disk, and release the lock for another run."""
-        os.fsync(self._file.fileno())
-        self._file.close()
-        self._lock.close()
-
-
-def _take(lock: IO[bytes], folder: Path) -> None:
-    deadline = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                lock.close()
-                raise StoreError(
-                    f"batch run: another run writes results to {folder}; wait for it to end"
-                ) from None
-            time.sleep(0.2)
-        else:
-            return
-
-
-class _Response(msgspec.Struct):
-    status_code: int = 0
-
-
-class _Line(msgspec.Struct):
-    custom_id: str
-    response: _Response | None = None
-
-
-def _answered_id(line: bytes) -> str | None:
-    """Return the ``custom_id`` of an answered request, or None for a failure or a cut-off line."""
-    if not line.endswith(b"\n"):
-        return None
-    try:
-        result = msgspec.json.decode(line, type=_Line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
-    answered = result.response is not None and result.response.status_code == _OK
-    return result.custom_id if answered else None
 
 
 def run_batch(
@@ -467,12 +347,12 @@ async def _send_all(
         async with places:
             try:
                 body = await client.post(path, body=request["body"], cast_to=object)
-                line = _result_line(request["custom_id"], body)
+                line = result_line(request["custom_id"], body)
             except openai.APIError as error:
                 classified = classify(error, where=where, timeout=_TIMEOUT)
                 if isinstance(classified, FatalError):
                     raise classified from None
-                line = _failure_line(request["custom_id"], str(classified))
+                line = failure_line(request["custom_id"], str(classified))
             await file.add.remote([line])
 
     async with client:
@@ -482,17 +362,6 @@ async def _send_all(
         finally:
             for task in tasks:
                 task.cancel()
-
-
-def _result_line(custom_id: str, body: object) -> bytes:
-    response = {"status_code": _OK, "body": body}
-    line = {"custom_id": custom_id, "response": response, "error": None}
-    return msgspec.json.encode(line) + b"\n"
-
-
-def _failure_line(custom_id: str, message: str) -> bytes:
-    line = {"custom_id": custom_id, "response": None, "error": {"message": message}}
-    return msgspec.json.encode(line) + b"\n"
 
 
 def _vllm_processor(stage: VllmStage, header: BatchHeader) -> Any:
@@ -609,7 +478,7 @@ def _vllm_line(row: Mapping[str, Any], header: BatchHeader) -> bytes:
     """
     custom_id = json.loads(row["request"])["custom_id"]
     if row["__inference_error__"]:
-        return _failure_line(custom_id, row["__inference_error__"])
+        return failure_line(custom_id, row["__inference_error__"])
     tokens = list(row["generated_tokens"])
     logprobs = [
         float(entry[token]["logprob"]) for token, entry in zip(tokens, row["logprobs"], strict=True)
@@ -625,4 +494,4 @@ def _vllm_line(row: Mapping[str, Any], header: BatchHeader) -> bytes:
         choice["logprobs"] = {"token_logprobs": logprobs}
     usage = {"prompt_tokens": row["num_input_tokens"], "completion_tokens": len(tokens)}
     body = {"model": header.name, "choices": [choice], "usage": usage}
-    return _result_line(custom_id, body)
+    return result_line(custom_id, body)

@@ -10,7 +10,8 @@ import pytest
 
 from pytest_promptse.cli._main import main
 from pytest_promptse.errors import SettingsError, StoreError
-from pytest_promptse.sampling._ray_batch import RESULTS, ResultFile, VllmStage
+from pytest_promptse.sampling._ray_batch import VllmStage
+from pytest_promptse.sampling._ray_results import RESULTS, ResultFile
 
 if TYPE_CHECKING:
     import subprocess
@@ -121,7 +122,7 @@ def test_the_file_of_results_is_written_by_one_run_and_keeps_no_failure(
     file.add([good[1], good[2], failed])
     assert (tmp_path / RESULTS).read_bytes() == b"".join([*good, failed])
     assert file.state() == ({"known": 2, "answered": 1, "failed": 1}, "")
-    monkeypatch.setattr("pytest_promptse.sampling._ray_batch._PATIENCE", 0.0)
+    monkeypatch.setattr("pytest_promptse.sampling._ray_results._PATIENCE", 0.0)
     with pytest.raises(StoreError, match="another run writes results"):
         ResultFile(tmp_path)
     file.close()
