@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from pytest_promptse.variants._language import language_of
-from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._library_files import load_library
 from pytest_promptse.variants.invariance._judge import Judge
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.variants.invariance._finding import Finding
 
-LIBRARY = Library.load()
+LIBRARY = load_library()
 TEXTS = Path(__file__).with_suffix(".yaml")
 
 

@@ -33,7 +33,8 @@ from pytest_promptse.tasks import humaneval
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._distance import words
 from pytest_promptse.variants._generate import Selection, generate
-from pytest_promptse.variants._library import DIMENSIONS, Library
+from pytest_promptse.variants._library import DIMENSIONS
+from pytest_promptse.variants._library_files import load_library
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -122,7 +123,7 @@ def emotion_share(written: Written, language: Language) -> float:
 
 def print_figures(per_distance: int, code: str) -> None:
     """Print how often introductions, runs of words and stock scenes recur at each level."""
-    language = Library.load().languages[code]
+    language = load_library().languages[code]
     for distance, made in sorted(by_level(tasks_in(code), per_distance, language).items()):
         texts = [each.text for each in made]
         frequent = Counter(run for text in texts for run in runs(text)).most_common()
@@ -151,8 +152,8 @@ def write_sheet(folder: Path, n: int, seed: int) -> None:
         for kind in yaml.safe_load((PROMPTS / "english.yaml").read_text("utf-8")).values()
         for prompt in kind
     ]
-    personas = list(Library.load().personalities())
-    emotions = list(Library.load().emotions)
+    personas = list(load_library().personalities())
+    emotions = list(load_library().emotions)
     rng.shuffle(prompts)
     rng.shuffle(personas)
     sheets: dict[str, list[str]] = {"personas": [], "levels": []}

@@ -29,7 +29,7 @@ from pytest_promptse.variants._distance import added_words, normalised
 from pytest_promptse.variants._generate import Selection, VariantSet, can_be_made_again, generate
 from pytest_promptse.variants._language import main_language
 from pytest_promptse.variants._length_control import length_matched
-from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._library_files import load_library
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ def made_and_audited(key: tuple[str, str, str], per_distance: int) -> Made:
     """Return the variants of one task, after making each of them again from its fields."""
     task = Task(id=key[0], prompt=key[1], entry_point=key[2])
     made = generate(task, Selection(per_distance=per_distance))
-    library = Library.load()
+    library = load_library()
     taken: set[str] = set()
     for variant in made.variants:
         if normalised(variant.text) in taken or not can_be_made_again(variant, task, library):

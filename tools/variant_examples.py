@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pytest_promptse.tasks import humaneval
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._generate import Selection, generate
-from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._library_files import load_library
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,7 @@ LIMITER = Task(
 
 def examples() -> Iterator[str]:
     """Yield the document's examples, line by line."""
-    library = Library.load()
+    library = load_library()
     stub = humaneval.tasks(only=["HumanEval/12"])[0]
     tasks = (("A prompt of one sentence", SLUGIFY), ("A code stub", stub), ("Markdown", LIMITER))
     for title, task in tasks:

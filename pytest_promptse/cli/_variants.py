@@ -31,7 +31,7 @@ from pytest_promptse.variants._files import (
     write_variants,
 )
 from pytest_promptse.variants._generate import Selection, VariantSet, generate
-from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._library_files import load_library
 from pytest_promptse.variants._registry import REWRITERS
 from pytest_promptse.variants._show import described, facts
 
@@ -279,7 +279,7 @@ def _reworded(chosen: argparse.Namespace) -> Iterator[_Reworded]:
 
 def _made(chosen: argparse.Namespace) -> Iterator[tuple[_Reworded, VariantSet]]:
     """Yield tasks and templates with the variants that the arguments request."""
-    library = Library.load(chosen.library_dir)
+    library = load_library(chosen.library_dir)
     rewriter = _extensions.rewriter(chosen.rewriter, library=library)
     selection = Selection(
         distances=chosen.distances,
@@ -382,7 +382,7 @@ def _stats(chosen: argparse.Namespace) -> int:
     measured: dict[float, list[float]] = {distance: [] for distance in chosen.distances}
     emotions: Counter[str] = Counter()
     rejected: Counter[str] = Counter()
-    library = Library.load(chosen.library_dir)
+    library = load_library(chosen.library_dir)
     for _, made in _made(chosen):
         rejected.update(made.rejected)
         for variant in made.variants:
@@ -416,7 +416,7 @@ def _edit(chosen: argparse.Namespace) -> int:
             continue
         n_edited += count
         write_variants(folder, changed)
-        for place, problem in audit(folder, Library.load(chosen.library_dir)):
+        for place, problem in audit(folder, load_library(chosen.library_dir)):
             if problem is not None:
                 n_broken += 1
                 sys.stdout.write(f"{place}: {problem}\n")
@@ -447,7 +447,7 @@ def _opened(editor: Sequence[str], text: str) -> str:
 
 def _audit(chosen: argparse.Namespace) -> int:
     broken = count = 0
-    for place, problem in audit(chosen.folder, Library.load(chosen.library_dir)):
+    for place, problem in audit(chosen.folder, load_library(chosen.library_dir)):
         count += 1
         if problem is not None:
             broken += 1
@@ -457,7 +457,7 @@ def _audit(chosen: argparse.Namespace) -> int:
 
 
 def _templates(chosen: argparse.Namespace) -> int:
-    library = Library.load(chosen.library_dir)
+    library = load_library(chosen.library_dir)
     entries = described(library)
     if chosen.name is None:
         for kind, names in entries.items():

@@ -264,10 +264,10 @@ def _check_variants(config: pytest.Config, given: GivenSettings) -> None:
     if not any(place_of(name) for name in ("library_dir", "rewriter", *names)):
         return
     from pytest_promptse.variants._generate import Selection
-    from pytest_promptse.variants._library import Library
+    from pytest_promptse.variants._library_files import load_library
 
     folder = settings.library_dir and config.rootpath / settings.library_dir
-    library = _placed(place_of("library_dir"), lambda: Library.load(folder or None))
+    library = _placed(place_of("library_dir"), lambda: load_library(folder or None))
     chosen = {
         "distances": Selection(library=library, distances=settings.distances),
         "emotions": Selection(library=library, emotions=settings.emotions),

@@ -22,7 +22,7 @@ from pytest_promptse.variants._entailment import EntailmentJudge
 from pytest_promptse.variants._files import folder_of, template_folder
 from pytest_promptse.variants._generate import Selection, generate, measured, outlines
 from pytest_promptse.variants._length_control import length_matched
-from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._library_files import load_library
 from pytest_promptse.variants._registry import REWRITERS
 from pytest_promptse.variants._templated import View, change_of_all
 from pytest_promptse.variants._variant import Variant, original, text_hash
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pytest_promptse.tasks._task import Task
     from pytest_promptse.tasks._template import Template
     from pytest_promptse.variants._generate import Rewriter
+    from pytest_promptse.variants._library import Library
     from pytest_promptse.variants.invariance._finding import Finding
 
 
@@ -200,7 +201,7 @@ class VariantMaker:
     def library(self) -> Library:
         """The library of emotions and personalities, with the user's own entries."""
         folder = self._settings.library_dir
-        return Library.load(self._root / folder if folder else None)
+        return load_library(self._root / folder if folder else None)
 
     @cached_property
     def entailment(self) -> EntailmentJudge | None:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from pytest_promptse.errors import VariantError
 from pytest_promptse.models._base import derive_seed
 from pytest_promptse.variants._distance import Change, compare, normalised
-from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._library_files import load_library
 from pytest_promptse.variants._registry import REWRITERS, rewriter_named
 from pytest_promptse.variants._rewriter import Ask, Draft, Rewriter, RewriteRequest
 from pytest_promptse.variants._variant import Variant, text_hash
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pytest_promptse.tasks._task import Task
+    from pytest_promptse.variants._library import Library
     from pytest_promptse.variants.invariance._judge import Judge
 
 __all__ = [
@@ -88,7 +89,7 @@ class Selection:
     personalities: Sequence[str] | None = None
     exclude_emotions: Sequence[str] = ()
     seed: int = 0
-    library: Library = field(default_factory=Library.load)
+    library: Library = field(default_factory=load_library)
     within: str = ""
 
     @property

@@ -14,7 +14,7 @@ from pytest_promptse.errors import VariantError
 from pytest_promptse.models._base import derive_seed
 from pytest_promptse.variants._distance import added_words, compare
 from pytest_promptse.variants._generate import measured
-from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._library_files import load_library
 from pytest_promptse.variants._rewriter import Draft, RewriteRequest
 from pytest_promptse.variants._variant import Variant, text_hash
 from pytest_promptse.variants.rules._rewriter import RulesRewriter
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pytest_promptse.tasks._task import Task
+    from pytest_promptse.variants._library import Library
     from pytest_promptse.variants.invariance._finding import Finding
 
 CONTROL = "neutral"
@@ -65,7 +66,7 @@ def length_matched(
         If the library has no neutral sentences in the language of the task, or `also` has findings
         for all candidates.
     """
-    rewriter = RulesRewriter(library=library or Library.load(), control=CONTROL)
+    rewriter = RulesRewriter(library=library or load_library(), control=CONTROL)
     taken: set[str] = set()
     made = []
     for variant in variants:

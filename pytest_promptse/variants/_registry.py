@@ -12,7 +12,7 @@ from pytest_promptse.variants._controls import (
     TyposControl,
     WhitespaceControl,
 )
-from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._library_files import load_library
 from pytest_promptse.variants._llm import LlmRewriter
 from pytest_promptse.variants._rewriter import Rewriter
 from pytest_promptse.variants.rules._rewriter import RulesRewriter
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from pytest_promptse.models._base import Backend
+    from pytest_promptse.variants._library import Library
 
 _OFFLINE: Mapping[str, Callable[[Library], Rewriter]] = {
     "rules": lambda library: RulesRewriter(library=library),
@@ -97,7 +98,7 @@ def rewriter_named(
     VariantError
         If there is no such rewriter.
     """
-    library = library or Library.load()
+    library = library or load_library()
     if spec in _OFFLINE:
         return _OFFLINE[spec](library)
     if any(spec in language.controls for language in library.languages.values()):

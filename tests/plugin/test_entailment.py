@@ -14,7 +14,7 @@ from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._distance import compare
 from pytest_promptse.variants._files import write
 from pytest_promptse.variants._generate import Selection, generate, measured
-from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._library_files import load_library
 
 PROMPT = "Write `twice(x: int) -> int`: return twice x. Never print anything."
 TEST = f"""
@@ -80,7 +80,7 @@ def options(server):
     return ("--promptse-model", "openai:m", "--promptse-base-url", server.base_url, "-v")
 
 
-CONTROLS = len(Library.load().instruction["entailment_controls"].splitlines())
+CONTROLS = len(load_library().instruction["entailment_controls"].splitlines())
 JUDGE = ("--promptse-variant-judge", "openai:arbiter")
 WRITER = ("--promptse-rewriter", "llm:openai:writer")
 

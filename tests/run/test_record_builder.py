@@ -26,7 +26,7 @@ from pytest_promptse.store._run_log import (
     RunLog,
 )
 from pytest_promptse.tasks._template import Template
-from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._library_files import load_library
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def build(run_log, store, tmp_path):
             settings=settings(**values),
             invocation=InvocationRecord(directory=".", options=[]),
             backends=backends or {},
-            emotions=Library.load(None).emotions,
+            emotions=load_library(None).emotions,
             usage=usage or Usage(),
         )
         return build_record(run_log, Scores(run_log), store, facts, suite_id=suite_id)

@@ -9,9 +9,9 @@ import pytest
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._coherence import Coherence, openings, repeats_an_opening, stem
 from pytest_promptse.variants._generate import Selection, generate
-from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._library_files import load_library
 
-ENGLISH = Library.load().languages["en"].coherence
+ENGLISH = load_library().languages["en"].coherence
 
 
 def coherence(**fields):
@@ -312,7 +312,7 @@ OF_THE_TASK = (
     ("fact", "prompt"), [(fact, prompt) for fact, prompts in SPEAKING.items() for prompt in prompts]
 )
 def test_no_emotion_or_persona_contradicts_a_prompt_that_speaks_of_its_writer(fact, prompt):
-    library = Library.load()
+    library = load_library()
     coherence = library.languages["en"].coherence
     assert coherence.prompts[fact].search(prompt)
     task = Task(id="t", prompt=prompt, entry_point="f")
@@ -326,13 +326,13 @@ def test_no_emotion_or_persona_contradicts_a_prompt_that_speaks_of_its_writer(fa
     [("It is urgent.", True), ("It is not urgent.", False), ("There is no deadline.", False)],
 )
 def test_a_prompt_without_a_deadline_has_none(said, is_late):
-    coherence = Library.load().languages["en"].coherence
+    coherence = load_library().languages["en"].coherence
     assert ("deadline" in coherence.facts_of_prompt([said])) is is_late
 
 
 @pytest.mark.parametrize("prompt", OF_THE_TASK)
 def test_a_requirement_with_words_of_mood_or_experience_says_nothing_about_its_writer(prompt):
-    assert not Library.load().refused_by(prompt)
+    assert not load_library().refused_by(prompt)
 
 
 def test_an_emotion_that_was_asked_for_is_drawn_although_it_contradicts_the_prompt():

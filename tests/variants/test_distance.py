@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pytest_promptse.errors import VariantError
 from pytest_promptse.variants._distance import SHORTEST, compare, compare_words, words
-from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._library_files import load_library
 
 SOME_WORDS = st.lists(st.sampled_from("abcdef"), max_size=70)
 
@@ -62,10 +62,10 @@ def test_added_replaced_and_moved_words_are_distinguished():
 
 @pytest.mark.parametrize("distances", [(0.1, 0.2, 0.3), (0.3, 0.1), (0.05,), (0.5,)])
 def test_distances_of_different_levels_are_taken_in_any_order(distances):
-    Library.load().check_distances(distances)
+    load_library().check_distances(distances)
 
 
 @pytest.mark.parametrize("distances", [(0.1, 0.14), (0.1, 0.1), (0.0,), (0.04,), (0.51,), ()])
 def test_distances_without_a_level_of_their_own_are_refused(distances):
     with pytest.raises(VariantError):
-        Library.load().check_distances(distances)
+        load_library().check_distances(distances)

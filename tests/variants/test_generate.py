@@ -17,7 +17,7 @@ from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._distance import normalised
 from pytest_promptse.variants._generate import Selection, generate, requests_for, rewriter_named
-from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._library_files import load_library
 from pytest_promptse.variants._variant import text_hash
 
 PROBLEMS = read_problems()
@@ -127,7 +127,7 @@ def test_variants_do_not_depend_on_the_process_that_makes_them():
 def test_eight_variants_of_a_distance_have_eight_emotions():
     variants = generate(MERGE, Selection(per_distance=16, distances=(0.2,))).variants
     assert Counter(variant.emotion for variant in variants) == dict.fromkeys(
-        Library.load().emotions, 2
+        load_library().emotions, 2
     )
 
 
@@ -219,7 +219,7 @@ def test_no_emotion_left_is_refused():
         generate(MERGE, Selection(emotions=["tired"], exclude_emotions=["tired"]))
 
 
-@given(st.sets(st.sampled_from(sorted(Library.load().emotions)), min_size=1))
+@given(st.sets(st.sampled_from(sorted(load_library().emotions)), min_size=1))
 def test_a_choice_of_emotions_leaves_their_variants_as_they_are(chosen):
     selection = Selection(distances=(0.2,), per_distance=8)
     everything = requests_for(MERGE, selection, rewriter_named("rules"))
@@ -230,7 +230,7 @@ def test_a_choice_of_emotions_leaves_their_variants_as_they_are(chosen):
             assert listed == usual
 
 
-@given(st.sets(st.sampled_from(sorted(Library.load().emotions)), min_size=1))
+@given(st.sets(st.sampled_from(sorted(load_library().emotions)), min_size=1))
 def test_chosen_emotions_are_drawn_without_replacement(chosen):
     selection = Selection(distances=(0.2,), per_distance=len(chosen), emotions=sorted(chosen))
     drawn = requests_for(MERGE, selection, rewriter_named("rules"))

@@ -14,9 +14,10 @@ from pytest_promptse.variants._coherence import FACTS_OF_PROMPTS, openings, repe
 from pytest_promptse.variants._distance import words
 from pytest_promptse.variants._generate import Selection, generate
 from pytest_promptse.variants._introductions import MANNERS, OPERATIONS
-from pytest_promptse.variants._library import DIMENSIONS, Library
+from pytest_promptse.variants._library import DIMENSIONS
+from pytest_promptse.variants._library_files import load_library
 
-LIBRARY = Library.load()
+LIBRARY = load_library()
 ENGLISH = LIBRARY.languages["en"]
 LENGTHS = {"style": range(15, 28), "transform": range(33, 47)}
 COMMENTS = {"style": range(14, 28), "transform": range(30, 47)}
@@ -256,7 +257,7 @@ def write(folder, text, *, slug="expert.junior.plan", operation="style", kind="a
 
 def test_a_team_replaces_the_introductions_of_one_emotion_and_persona(folder):
     write(folder, TEXT)
-    own = Library.load(folder)
+    own = load_library(folder)
     chosen = Selection(
         distances=(0.2,),
         per_distance=3,
@@ -268,7 +269,7 @@ def test_a_team_replaces_the_introductions_of_one_emotion_and_persona(folder):
         assert "I began with maths this spring" in variant.text
         assert variant.cues["collaboration"] == "this is next on my list"
     assert own.digest
-    assert own.digest != Library.load().digest
+    assert own.digest != load_library().digest
 
 
 @pytest.mark.parametrize(
@@ -285,7 +286,7 @@ def test_a_team_replaces_the_introductions_of_one_emotion_and_persona(folder):
 def test_an_invalid_introduction_is_refused_with_file_and_line(folder, change, said):
     path = write(folder, **{"text": TEXT, **change})
     with pytest.raises(VariantError) as caught:
-        Library.load(folder)
+        load_library(folder)
     assert str(caught.value).startswith(f"{path}:")
     assert said in str(caught.value)
 
@@ -293,7 +294,7 @@ def test_an_invalid_introduction_is_refused_with_file_and_line(folder, change, s
 def test_a_file_for_no_emotion_is_refused(folder):
     path = write(folder, TEXT, name="clam")
     with pytest.raises(VariantError, match="not a template file") as caught:
-        Library.load(folder)
+        load_library(folder)
     assert str(path) in str(caught.value)
     assert "calm.yaml" in str(caught.value)
 
@@ -306,7 +307,7 @@ def test_a_team_that_adds_sentences_to_an_emotion_reads_its_own_among_them(folde
         '  closings: ["Fair winds."]\n'
     )
     chosen = Selection(
-        distances=(0.2,), per_distance=40, emotions=["calm"], library=Library.load(folder)
+        distances=(0.2,), per_distance=40, emotions=["calm"], library=load_library(folder)
     )
     texts = [variant.text for variant in generate(PLAIN, chosen).variants]
     assert any("sea is flat" in text or "gulls sleep" in text for text in texts)

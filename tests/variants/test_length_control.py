@@ -13,7 +13,7 @@ from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._distance import added_words
 from pytest_promptse.variants._generate import Selection, generate
 from pytest_promptse.variants._length_control import length_matched
-from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._library_files import load_library
 
 TASK = Task(
     id="add",
@@ -38,7 +38,7 @@ def test_a_control_has_as_many_added_words_as_the_variant_beside_it():
 
 
 def test_a_control_shows_no_emotion_and_no_persona_and_is_no_copy():
-    library = Library.load()
+    library = load_library()
     english = library.languages["en"]
     felt = {s for f in english.feelings.values() for s in (*f.sentences, *f.cues, *f.scenes)}
     made = pairs(TASK, generate(TASK, Selection(per_distance=8)).variants)

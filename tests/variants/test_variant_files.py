@@ -14,7 +14,7 @@ from pytest_promptse.variants._audit import audit
 from pytest_promptse.variants._distance import compare
 from pytest_promptse.variants._files import folder_of, load_frozen, write
 from pytest_promptse.variants._generate import Selection, generate, rewriter_named
-from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._library_files import load_library
 
 TASK = Task(
     id="Shop/total", prompt="Write `total(cart)`. It returns the sum of all the prices in the cart."
@@ -86,7 +86,7 @@ def test_a_line_that_is_no_variant_is_named_by_file_and_line(tmp_path, variants,
 
 
 def problems(root):
-    return [problem for _, problem in audit(root, Library.load()) if problem]
+    return [problem for _, problem in audit(root, load_library()) if problem]
 
 
 def test_an_audit_of_what_was_made_finds_nothing(tmp_path, variants):

@@ -37,7 +37,7 @@ from pytest_promptse.record._instruments import FigureRecord
 from pytest_promptse.record._sections import Prose, Table, col, table_of
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._generate import Selection, generate
-from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._library_files import load_library
 from pytest_promptse.variants._registry import rewriter_named
 
 if TYPE_CHECKING:
@@ -406,7 +406,7 @@ def plan_manipulation(
     SettingsError
         If an emotion is unknown or a prompt cannot be reworded.
     """
-    library = Library.load()
+    library = load_library()
     for emotion in settings.emotions or ():
         if emotion not in library.emotions:
             raise SettingsError(

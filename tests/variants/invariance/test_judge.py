@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._distance import normalised
 from pytest_promptse.variants._generate import Selection, generate
-from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._library_files import load_library
 from pytest_promptse.variants.invariance._judge import Judge
 
-LIBRARY = Library.load()
+LIBRARY = load_library()
 PROMPTS = [
     task.prompt for task in variant_prompts.tasks() if re.search(r"[^\W\d_]{2}", task.prompt)
 ]
@@ -151,7 +151,7 @@ def test_sentences_of_a_teams_library_may_stand_in_a_variant_in_any_style(tmp_pa
     )
     text = f"{talk}\n\n{TASK}"
     assert Judge(TASK, LIBRARY).findings(text)
-    assert Judge(TASK, Library.load(tmp_path)).findings(text) == ()
+    assert Judge(TASK, load_library(tmp_path)).findings(text) == ()
 
 
 def test_a_requirement_beside_a_sentence_of_the_library_is_found():

@@ -24,7 +24,8 @@ from pytest_promptse.variants._generate import (
     rewriter_named,
 )
 from pytest_promptse.variants._language import main_language
-from pytest_promptse.variants._library import DIMENSIONS, Library
+from pytest_promptse.variants._library import DIMENSIONS
+from pytest_promptse.variants._library_files import load_library
 from pytest_promptse.variants.invariance._judge import Judge
 from pytest_promptse.variants.rules import _layout
 from pytest_promptse.variants.rules._requests import find_request, put
@@ -44,7 +45,7 @@ ASKING = frozenset(
 )
 WHOLE = frozenset(
     each.text
-    for language in Library.load().languages.values()
+    for language in load_library().languages.values()
     for texts in language.introductions.values()
     for each in texts
 )
@@ -67,7 +68,7 @@ def setting_of(prompt):
     """Return the language of a prompt and its setting."""
     document = read_document(prompt, "f")
     sentences = [document.content(span) for span in document.sentences]
-    language = Library.load().language(main_language(sentences), task="t")
+    language = load_library().language(main_language(sentences), task="t")
     return language, read_setting(document, language)
 
 
@@ -143,7 +144,7 @@ class TestAnyPrompt:
                 ), variant.text
 
     def test_the_budget_of_words_is_kept_and_levels_do_not_overlap(self, task):
-        library = Library.load()
+        library = load_library()
         document = read_document(task.prompt)
         sentences = [document.content(span) for span in document.sentences]
         # A word of Chinese has more than one measured word.
@@ -230,7 +231,7 @@ class TestAnyPrompt:
                 assert not signed or lines[-1].strip().endswith(last), variant.text
 
     def test_variants_prove_that_rules_wrote_them(self, task):
-        library = Library.load()
+        library = load_library()
         for variant in all_variants(task):
             assert can_be_made_again(variant, task, library)
 
@@ -247,7 +248,7 @@ def request_forms(task):
     """Return the prompt once in each form that its request can be put in, by the form."""
     document = read_document(task.prompt, task.entry_point)
     sentences = [document.content(span) for span in document.sentences]
-    language = Library.load().language(main_language(sentences), task=task.id)
+    language = load_library().language(main_language(sentences), task=task.id)
     act = None if document.is_stub else find_request(document, language)
     if act is None:
         return {}
@@ -262,7 +263,7 @@ class TestTheClosedListOfReplacements:
     """The forms of the request are all that rules replace, in over 200 prompts."""
 
     def test_only_the_words_that_ask_are_replaced(self):
-        library = Library.load()
+        library = load_library()
         forms = [f.say for one in library.languages.values() for f in one.requests.forms]
         verbs = {verb for one in library.languages.values() for verb in one.requests.make}
         closed = {word for say in forms for word in words(say.replace("{verb}", ""))}
@@ -281,7 +282,7 @@ class TestTheClosedListOfReplacements:
 
     def test_the_judge_finds_the_same_task_in_forms_that_keep_the_sentence(self):
         for task in TASKS:
-            judge = Judge(task.prompt, Library.load())
+            judge = Judge(task.prompt, load_library())
             for (form, _), text in request_forms(task).items():
                 kept = "{verb}" in form and re.match(r"[A-Z][a-z]+ an? ", task.prompt)
                 if kept and text != task.prompt:
@@ -331,7 +332,7 @@ def test_a_neutral_variant_adds_as_much_as_the_one_it_stands_for():
 def test_neutral_variants_prove_what_they_stand_for():
     task = Task(id="t", prompt="Write `f(x)`. It returns the larger one of the numbers in x.")
     for variant in generate(task, rewriter=rewriter_named("neutral")).variants:
-        assert can_be_made_again(variant, task, Library.load())
+        assert can_be_made_again(variant, task, load_library())
 
 
 def test_a_request_is_put_in_every_form_the_library_has():
@@ -375,7 +376,7 @@ def test_text_follows_a_greeting_within_its_line_and_the_message_asks_once(greet
 
 def test_a_list_is_not_announced_as_the_text_word_for_word():
     task = Task(id="t", prompt="Write a function `f(x)`. It doubles each x. It keeps a zero.")
-    requests = Library.load().languages["en"].requests
+    requests = load_library().languages["en"].requests
     made = generate(task, Selection(per_distance=60, distances=(0.3,)))
     bullets = [v for v in made.variants if "block:bullets" in v.operations]
     assert bullets
@@ -513,8 +514,8 @@ PLAIN = {
 @cache
 def composed(code):
     """Return the phrases of a language, and variants without introductions that are whole."""
-    language = replace(Library.load().languages[code], introductions={})
-    library = replace(Library.load(), languages={code: language})
+    language = replace(load_library().languages[code], introductions={})
+    library = replace(load_library(), languages={code: language})
     return language, generate(
         Task(id="s", prompt=PLAIN[code], entry_point="f"),
         Selection(per_distance=60, library=library),
@@ -603,7 +604,7 @@ def test_a_decorator_is_not_a_mention(prompt):
 )
 def test_a_story_and_a_mail_with_headers_are_announced_and_set_apart(prompt, lowest):
     made = generate(Task(id="s", prompt=prompt, entry_point="f"), Selection(per_distance=12))
-    intros = set(Library.load().languages["en"].requests.intros)
+    intros = set(load_library().languages["en"].requests.intros)
     for variant in made.variants:
         apart = {"block:rule", "block:quote"}.intersection(variant.operations)
         assert bool(apart) == (variant.distance >= lowest), variant.text
@@ -621,7 +622,7 @@ def test_a_story_and_a_mail_with_headers_are_announced_and_set_apart(prompt, low
     ],
 )
 def test_own_words_are_never_announced(prompt):
-    requests = Library.load().languages["en"].requests
+    requests = load_library().languages["en"].requests
     made = generate(Task(id="o", prompt=prompt, entry_point="f"), Selection(per_distance=24))
     for variant in made.variants:
         announced = {*requests.intros, *requests.bullet_intros}
@@ -665,7 +666,7 @@ def test_a_request_is_never_put_into_the_form_that_it_has():
 
 
 def test_a_request_with_a_colon_gets_no_second_one():
-    language = Library.load().languages["en"]
+    language = load_library().languages["en"]
     forms = {}
     for end in ("that doubles x.", "with this signature: `f(x)`."):
         act = find_request(read_document(f"Write a function {end} It keeps a zero."), language)
@@ -675,14 +676,14 @@ def test_a_request_with_a_colon_gets_no_second_one():
 
 
 def test_an_option_at_the_end_of_a_request_is_not_asked_as_a_question():
-    language = Library.load().languages["en"]
+    language = load_library().languages["en"]
     prompt = "Write a function that checks an ISBN, hyphens allowed."
     assert not any(form.end == "?" for form in find_request(read_document(prompt), language).forms)
 
 
 @pytest.mark.parametrize("heading", ["## Describe the solution", "**What would you like?**"])
 def test_a_request_below_a_heading_is_no_question(heading):
-    language = Library.load().languages["en"]
+    language = load_library().languages["en"]
     asked = "Add an option `--dry` to the command."
     below = read_document(f"The command deletes files.\n\n{heading}\n\n{asked}")
     alone = read_document(f"The command deletes files.\n\n{asked}")
@@ -762,7 +763,7 @@ FULL_WIDTH = re.compile("[\uff0c\u3002\uff1b\uff1a\uff01\uff1f]")
 
 @pytest.mark.parametrize("prompt", HALF_WIDTH)
 def test_a_chinese_writer_has_the_punctuation_of_the_prompt(prompt):
-    task, library = Task(id="z", prompt=prompt, entry_point="f"), Library.load()
+    task, library = Task(id="z", prompt=prompt, entry_point="f"), load_library()
     for variant in generate(task, Selection(per_distance=8)).variants:
         assert not FULL_WIDTH.search(variant.text)
         assert all(shown in variant.text for shown in variant.cues.values())

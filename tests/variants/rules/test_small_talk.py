@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from pytest_promptse.variants._coherence import stem
 from pytest_promptse.variants._distance import words
-from pytest_promptse.variants._library import Library
+from pytest_promptse.variants._library_files import load_library
 from pytest_promptse.variants.invariance._vocabulary import vocabulary
 from pytest_promptse.variants.rules._small_talk import SmallTalk
 
-LANGUAGES = Library.load().languages
+LANGUAGES = load_library().languages
 
 
 def small_talk(code, prompt=""):
