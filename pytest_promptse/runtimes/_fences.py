@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pytest_promptse.models._blocks import answer_in
 from pytest_promptse.models._extract import Extraction
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_promptse.models._base import FinishReason
+
+Target: TypeAlias = Literal["program", "definition", "call"]
 
 TAGS: dict[str, tuple[str, ...]] = {
     "python": ("python", "py", "python3"),
@@ -68,9 +70,9 @@ def extract_fenced(
     language: str,
     form: Literal["chat", "completion"],
     finish_reason: FinishReason,
+    target: Target = "program",
     entry_point: str = "",
     prompt: str = "",
-    name: str = "",
 ) -> Extraction:
     """Return the program in `text`.
 
@@ -91,14 +93,15 @@ def extract_fenced(
         no fence.
     finish_reason
         Why the model stopped. A block without its end is cut off only after ``length``.
+    target
+        What the check needs. Of a ``program``, the beginning counts, such as ``main``. A block with
+        the ``definition`` of the entry point, which tests in the same language call, counts more
+        than any other. For a ``call`` from outside, it is joined with the blocks that it needs
+        (`pytest_promptse.runtimes._scripts`).
     entry_point
-        The name that a check calls. A block that defines it counts more than any other, and is
-        joined with the blocks that it needs (`pytest_promptse.runtimes._scripts`).
+        The name of the function or class. A program needs none.
     prompt
-        The prompt. Its code may have names that the program needs, or the program's beginning.
-    name
-        The name of the function that tests in the same language call. The last block that defines
-        it counts most.
+        The prompt. Its code may have names that a called function needs, or its beginning.
     """
     answer = answer_in(text)
     blocks = [block for block in _blocks(answer) if block.code.strip()]
@@ -118,14 +121,15 @@ def extract_fenced(
             program=None, cause="truncated" if finish_reason == "length" else "no_code"
         )
     program = None
-    if entry_point:
+    if target == "call" and entry_point:
         context = [block.code for block in _blocks(prompt)] or [prompt]
         call = partial(called_program, language=language, entry_point=entry_point)
         program = call(candidates, context=context)
         if program is None and form == "completion":
             program = call([context[-1] + candidates[-1]])
-    main = definition_of(name, language) if name else _MAIN.get(language)
-    return Extraction(program=program or _best(candidates, language, main), cause=None)
+    is_named = target == "definition" and entry_point
+    sought = definition_of(entry_point, language) if is_named else _MAIN.get(language)
+    return Extraction(program=program or _best(candidates, language, sought), cause=None)
 
 
 def _best(candidates: Sequence[str], language: str, main: re.Pattern[str] | None) -> str:

@@ -8,9 +8,10 @@ import inspect
 import json
 import re
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib import resources
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from pytest_promptse._suggestions import nearest
 from pytest_promptse.config._options import CALLED_LANGUAGES, LANGUAGES
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pytest_promptse.models._base import FinishReason
+    from pytest_promptse.runtimes._fences import Target
     from pytest_promptse.sandbox._candidate import ScriptResult
     from pytest_promptse.sandbox._pool import SandboxPool
 
@@ -49,8 +51,10 @@ _LEAST_NODE = (22, 18)
 """It strips types, and its JSON.parse gives the source of a number."""
 
 
-class Runtime(Protocol):
+class Runtime:
     """What judging needs to know of a language.
+
+    The defaults are those of a language that needs no toolchain.
 
     Attributes
     ----------
@@ -66,13 +70,20 @@ class Runtime(Protocol):
     """
 
     @property
-    def key(self) -> str: ...
+    def key(self) -> str:
+        return ""
+
     @property
-    def folders(self) -> tuple[str, ...]: ...
+    def folders(self) -> tuple[str, ...]:
+        return ()
+
     @property
-    def builds(self) -> bool: ...
+    def builds(self) -> bool:
+        return False
+
     @property
-    def guest(self) -> str: ...
+    def guest(self) -> str:
+        return "python"
 
     def extract(
         self,
@@ -84,6 +95,9 @@ class Runtime(Protocol):
         finish_reason: FinishReason,
     ) -> Extraction:
         """Return the program in a model's answer (see `pytest_promptse.models._extract`)."""
+        return extract(
+            text, prompt=prompt, entry_point=entry_point, form=form, finish_reason=finish_reason
+        )
 
     def prepare(
         self, program: str, sandbox: SandboxPool, limits: Limits, *, entry_point: str = ""
@@ -93,12 +107,15 @@ class Runtime(Protocol):
         `limits` are those of the run. A build has limits of its own. `entry_point` is the function
         or class that a check calls.
         """
+        del sandbox, limits, entry_point
+        return program
 
     def check(self, sandbox: SandboxPool) -> None:
         """Raise SandboxError if the toolchain does not start in the sandbox."""
 
     def limits(self, limits: Limits) -> Limits:
         """Return the limits that the sandbox enforces where the user asked for `limits`."""
+        return limits
 
 
 def runtime_of(language: str, door: Door, check_file: CheckFile | None = None) -> Runtime:
@@ -126,7 +143,7 @@ def runtime_of(language: str, door: Door, check_file: CheckFile | None = None) -
     if door == "tests":
         return _Tested(with_tests(installed(language)))
     if language == "python":
-        return _CalledPython()
+        return Runtime()
     if language not in CALLED_LANGUAGES:
         raise TaskError(
             f"a check cannot call functions of a program in {language}; take the fixture 'program' "
@@ -142,42 +159,19 @@ def runtime_of(language: str, door: Door, check_file: CheckFile | None = None) -
     return _CalledJavaScript(node)
 
 
-@dataclass(frozen=True)
-class _CalledPython:
-    """Python, whose functions and classes a check calls."""
+class _Parts(NamedTuple):
+    """Texts by the name of their file, values of placeholders, and further entries of the plan."""
 
-    folders: tuple[str, ...] = ()
-    builds: bool = False
-    guest: str = "python"
-
-    @property
-    def key(self) -> str:
-        return ""
-
-    extract = staticmethod(extract)
-
-    def prepare(
-        self, program: str, sandbox: SandboxPool, limits: Limits, *, entry_point: str = ""
-    ) -> str | Failure:
-        del sandbox, limits, entry_point
-        return program
-
-    def check(self, sandbox: SandboxPool) -> None:
-        del sandbox  # which has run a trial program when it was opened
-
-    def limits(self, limits: Limits) -> Limits:
-        return limits
+    texts: Mapping[str, str]
+    names: Mapping[str, str]
+    plan: Mapping[str, object] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
-class _Run:
+class _Run(Runtime):
     """Any language: a program that is built, if the language needs it, and run."""
 
     installed: InstalledToolchain
-
-    @property
-    def guest(self) -> str:
-        return "python"
 
     @property
     def key(self) -> str:
@@ -191,6 +185,14 @@ class _Run:
     def builds(self) -> bool:
         return bool(self.installed.toolchain.build)
 
+    @property
+    def _target(self) -> Target:
+        return "program"
+
+    @property
+    def _language(self) -> str:
+        return self.installed.language
+
     def extract(
         self,
         text: str,
@@ -200,16 +202,11 @@ class _Run:
         form: Literal["chat", "completion"],
         finish_reason: FinishReason,
     ) -> Extraction:
-        if self.installed.language == "python":
-            return extract(
-                text,
-                prompt=prompt,
-                entry_point=entry_point,
-                form=form,
-                finish_reason=finish_reason,
-            )
-        return extract_fenced(
-            text, language=self.installed.language, form=form, finish_reason=finish_reason
+        find = extract
+        if (self._language, self._target) != ("python", "program"):
+            find = partial(extract_fenced, language=self._language, target=self._target)
+        return find(
+            text, prompt=prompt, entry_point=entry_point, form=form, finish_reason=finish_reason
         )
 
     def limits(self, limits: Limits) -> Limits:
@@ -246,20 +243,7 @@ class _Run:
         self, program: str, sandbox: SandboxPool, limits: Limits, *, entry_point: str = ""
     ) -> str | Failure:
         del entry_point
-        file, main = self.installed.toolchain.file, ""
-        if self.installed.language == "java":
-            file, main = _java_names(program)
-        names = {"{source}": f"{{folder}}/{file}", "{main}": main}
-        return self._prepared({file: program}, names, sandbox, limits)
-
-    def _prepared(
-        self,
-        texts: Mapping[str, str],
-        names: Mapping[str, str],
-        sandbox: SandboxPool,
-        limits: Limits,
-        **plan_of_run: object,
-    ) -> str | Failure:
+        texts, names, plan_of_run = self._parts(program)
         toolchain = self.installed.toolchain
         files = {name: _base64(text) for name, text in texts.items()}
         places = {
@@ -290,28 +274,20 @@ class _Run:
             }
         )
 
+    def _parts(self, program: str) -> _Parts:
+        file, main = self.installed.toolchain.file, ""
+        if self.installed.language == "java":
+            file, main = _java_names(program)
+        return _Parts({file: program}, {"{source}": f"{{folder}}/{file}", "{main}": main})
+
 
 @dataclass(frozen=True)
 class _Tested(_Run):
     """A function with tests in its own language, which run in its process."""
 
-    def extract(
-        self,
-        text: str,
-        *,
-        prompt: str,
-        entry_point: str,
-        form: Literal["chat", "completion"],
-        finish_reason: FinishReason,
-    ) -> Extraction:
-        del prompt
-        return extract_fenced(
-            text,
-            language=self.installed.language,
-            form=form,
-            finish_reason=finish_reason,
-            name=entry_point,
-        )
+    @property
+    def _target(self) -> Target:
+        return "definition"
 
 
 @dataclass(frozen=True)
@@ -352,42 +328,22 @@ class _Framework(_Tested):
                 "project out of /tmp, to a folder that the user of the programs can read"
             )
 
-    def extract(
-        self,
-        text: str,
-        *,
-        prompt: str,
-        entry_point: str,
-        form: Literal["chat", "completion"],
-        finish_reason: FinishReason,
-    ) -> Extraction:
-        is_called = self.check_file.language in CALLED_LANGUAGES
-        return extract_fenced(
-            text,
-            language=self.check_file.language,
-            form=form,
-            finish_reason=finish_reason,
-            entry_point=entry_point if is_called else "",
-            prompt=prompt,
-            name="" if is_called else entry_point,
-        )
+    @property
+    def _target(self) -> Target:
+        return "call" if self.check_file.language in CALLED_LANGUAGES else "definition"
 
-    def prepare(
-        self, program: str, sandbox: SandboxPool, limits: Limits, *, entry_point: str = ""
-    ) -> str | Failure:
-        del entry_point
-        runner = self.check_file.runner
+    @property
+    def _language(self) -> str:
+        return self.check_file.language
+
+    def _parts(self, program: str) -> _Parts:
+        runner, path = self.check_file.runner, self.packages.path
         texts = self.check_file.sources(program)
         if runner.script:
             texts["run.mjs"] = _script_text(runner.script)
-        return self._prepared(
-            texts,
-            {"{test}": self.check_file.test},
-            sandbox,
-            limits,
-            report=runner.descriptor,
-            links={"node_modules": self.packages.path} if self.packages.path else {},
-        )
+        links = {"node_modules": path} if path else {}
+        plan = {"report": runner.descriptor, "links": links}
+        return _Parts(texts, {"{test}": self.check_file.test}, plan)
 
 
 @dataclass(frozen=True)
@@ -403,23 +359,9 @@ class _CalledJavaScript(_Run):
     def guest(self) -> str:
         return self.installed.language
 
-    def extract(
-        self,
-        text: str,
-        *,
-        prompt: str,
-        entry_point: str,
-        form: Literal["chat", "completion"],
-        finish_reason: FinishReason,
-    ) -> Extraction:
-        return extract_fenced(
-            text,
-            language=self.installed.language,
-            form=form,
-            finish_reason=finish_reason,
-            entry_point=entry_point,
-            prompt=prompt,
-        )
+    @property
+    def _target(self) -> Target:
+        return "call"
 
     def prepare(
         self, program: str, sandbox: SandboxPool, limits: Limits, *, entry_point: str = ""
