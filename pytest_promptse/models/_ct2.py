@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import hashlib
 import random
+import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +20,7 @@ from pytest_promptse.models._base import (
     Capabilities,
     Completion,
     Response,
+    TransientError,
     Usage,
     derive_seed,
 )
@@ -46,6 +49,9 @@ _ROWS = 32
 # whole process when it first draws. Only one request may run between setting the seed and that
 # draw. https://opennmt.net/CTranslate2/python/ctranslate2.set_random_seed.html
 _SEEDING = Lock()
+# What CTranslate2, its libraries for matrices and the C++ library say.
+_SHORTAGE = re.compile(r"allocat|bad_alloc|out of memory|temporarily unavailable", re.IGNORECASE)
+_SHORT_OF_FILES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +99,8 @@ class Ct2Backend:
         device supports it.
     threads
         Threads per request; 0 for the default of CTranslate2.
+    repair
+        What to do if files of the model are missing or damaged. The default is to convert it again.
     """
 
     def __init__(
@@ -103,12 +111,17 @@ class Ct2Backend:
         device: Literal["cpu", "cuda", "auto"] = "auto",
         compute_type: str = "default",
         threads: int = 0,
+        repair: str | None = None,
     ) -> None:
         self._spec = spec
         self._path = path
         self._device = device
         self._compute_type = compute_type
         self._threads = threads
+        self._repair = repair or (
+            f"convert a model with `ct2-transformers-converter --model NAME --output_dir {path} "
+            "--copy_files tokenizer.json tokenizer_config.json generation_config.json`"
+        )
         self._loaded: _Loaded | None = None
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="promptse-ct2")
 
@@ -159,11 +172,7 @@ class Ct2Backend:
     def _require(self, name: str) -> Path:
         file = self._path / name
         if not file.is_file():
-            raise ModelError(
-                f"{self._spec}: {self._path} has no {name}; convert a model with "
-                f"`ct2-transformers-converter --model NAME --output_dir {self._path} --copy_files "
-                "tokenizer.json tokenizer_config.json generation_config.json`"
-            )
+            raise ModelError(f"{self._spec}: {self._path} has no {name}; {self._repair}")
         return file
 
     def _start(self) -> Capabilities:
@@ -180,7 +189,8 @@ class Ct2Backend:
         try:
             tokenizer = Tokenizer.from_file(str(file))
         except Exception as error:  # the library raises no narrower class
-            raise ModelError(f"{file}: {error}; copy the model's own file again") from error
+            remedy = "copy the model's own file again"
+            raise self._not_loaded(file, error, remedy) from error
         template = read_chat_template(self._path)
         end_ids = self._end_ids(tokenizer)
         # Later requests name the actual number format, because the library logs a warning for
@@ -226,11 +236,27 @@ class Ct2Backend:
                 compute_type=compute_type,
                 intra_threads=self._threads,
             )
-        except (RuntimeError, ValueError) as error:
-            raise ModelError(
-                f"{self._spec}: CTranslate2 cannot load {self._path} ({error}); "
-                "convert the model again with this version's `ct2-transformers-converter`"
-            ) from error
+        except (RuntimeError, ValueError, MemoryError) as error:
+            raise self._not_loaded(self._path / "model.bin", error, self._repair) from error
+
+    def _not_loaded(self, file: Path, error: Exception, repair: str) -> ModelError:
+        """Return the error of a file that cannot be loaded.
+
+        On a busy machine there may be too little memory, or too few threads or open files, for a
+        moment. This says nothing about the file, which is then loaded again. `repair` is the remedy
+        otherwise. CTranslate2 does not say why it cannot open a file, so it is opened here as well.
+        """
+        reason, is_short = str(error) or type(error).__name__, isinstance(error, MemoryError)
+        try:
+            file.open("rb").close()
+        except OSError as unreadable:
+            reason, is_short = str(unreadable), unreadable.errno in _SHORT_OF_FILES
+        if is_short or _SHORTAGE.search(reason):
+            return TransientError(
+                f"{self._spec}: the machine has no memory, threads or open files left to load "
+                f"{file} ({reason}); run fewer processes at the same time"
+            )
+        return ModelError(f"{self._spec}: cannot load {file} ({reason}); {repair}")
 
     def _complete(self, request: Request) -> Response:
         loaded = self._loaded
@@ -287,7 +313,7 @@ class Ct2Backend:
                     options["num_hypotheses"] = min(_ROWS, rows - start)
                     (result,) = generator.generate_batch([tokens], **options)
                     drawn += zip(result.sequences_ids, result.scores, strict=True)
-            except (RuntimeError, ValueError) as error:
+            except (RuntimeError, ValueError, MemoryError) as error:
                 raise ModelError(
                     f"{self._spec}: CTranslate2 could not answer "
                     f"{request.task_id}[{request.variant_id}] ({error}); {SHORTEN}"
@@ -311,4 +337,11 @@ def _completion(
 
 def tiny_backend() -> Ct2Backend:
     """Return the embedded model in float32 on one core, for equal results on all machines."""
-    return Ct2Backend("tiny", tiny_dir() / "ct2", device="cpu", compute_type="float32", threads=1)
+    return Ct2Backend(
+        "tiny",
+        tiny_dir() / "ct2",
+        device="cpu",
+        compute_type="float32",
+        threads=1,
+        repair="run `pip install --force-reinstall pytest-promptse`",
+    )

@@ -5,11 +5,12 @@ import shutil
 import subprocess
 import sys
 
+import ctranslate2
 import pytest
 
 from pytest_promptse.config._data_files import tiny_dir
 from pytest_promptse.errors import ModelError
-from pytest_promptse.models._base import Decoding, Prompt, Request
+from pytest_promptse.models._base import Decoding, Prompt, Request, TransientError
 from pytest_promptse.models._ct2 import Ct2Backend, tiny_backend
 
 VAGUE = Prompt(user="I'm tired. Write `mean(values: list[float]) -> float`: the middle of it all.")
@@ -293,9 +294,82 @@ def test_a_model_without_its_tokenizer_is_named_with_the_files_to_copy(folder):
 
 def test_a_damaged_model_is_one_line(folder):
     os.truncate(folder / "model.bin", 1000)
-    with pytest.raises(ModelError, match="CTranslate2 cannot load") as caught:
+    with pytest.raises(ModelError, match=r"cannot load .*/model\.bin.*ct2-transformers") as caught:
         start(Ct2Backend("ct2:model", folder))
     assert "\n" not in str(caught.value)
+
+
+def test_the_embedded_model_is_installed_again_and_not_converted(folder, monkeypatch):
+    monkeypatch.setattr("pytest_promptse.models._ct2.tiny_dir", lambda: folder.parent)
+    folder.rename(folder.with_name("ct2"))
+    for spoil in (lambda file: os.truncate(file, 1000), os.unlink):
+        spoil(folder.with_name("ct2") / "model.bin")
+        with pytest.raises(ModelError, match="pip install --force-reinstall") as caught:
+            start(tiny_backend())
+        assert "convert" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError("std::bad_alloc"),
+        RuntimeError("mkl_malloc: failed to allocate memory"),
+        RuntimeError("Resource temporarily unavailable"),
+    ],
+    ids=str,
+)
+def test_a_machine_without_memory_or_threads_loads_the_model_later(monkeypatch, error):
+    loads = iter([error, ctranslate2.Generator])
+
+    def generator(*args, **options):
+        load = next(loads)
+        if isinstance(load, Exception):
+            raise load
+        return load(*args, **options)
+
+    monkeypatch.setattr("ctranslate2.Generator", generator)
+    backend = tiny_backend()
+    with pytest.raises(TransientError, match="run fewer processes") as caught:
+        start(backend)
+    assert str(error) in str(caught.value)
+    assert start(tiny_backend()).form == "chat"
+
+
+WITHOUT_FILES = """
+import asyncio, os, resource
+from pytest_promptse.models._base import Decoding, Prompt, Request, TransientError
+from pytest_promptse.models._ct2 import tiny_backend
+
+decoding = Decoding(max_tokens=4)
+request = Request(
+    prompt=Prompt(user="Write `f()`."), decoding=decoding, n=1, first=0, seed=0, task_id="t"
+)
+
+async def run():
+    model = tiny_backend()
+    await model.start()
+    await model.complete(request)  # which imports what it needs
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, most))
+    try:
+        await model.complete(request)
+    except TransientError as error:
+        print(error)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    print(len((await model.complete(request)).completions))
+    await model.close()
+
+asyncio.run(run())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no such limit")
+def test_a_process_without_open_files_left_loads_the_model_later(fork_server, tmp_path):
+    command = [sys.executable, "-c", WITHOUT_FILES]
+    ran = fork_server.run(command, cwd=str(tmp_path), env=dict(os.environ))
+    message, n_completions = ran.stdout.splitlines()
+    assert "Too many open files" in message
+    assert n_completions == "1"
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer_config.json", "config.json"])
