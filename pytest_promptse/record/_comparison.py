@@ -294,7 +294,9 @@ def _differences(ours: _Side, theirs: _Side) -> dict[str, tuple[str, str]]:
             )
     if here.template_sha256 and there.template_sha256:
         values["template"] = (here.template_sha256[:12], there.template_sha256[:12])
-    values["mode"] = (here.mode, there.mode)
+    # A suite of which nothing was measured has no mode.
+    if here.mode is not None and there.mode is not None:
+        values["mode"] = (here.mode, there.mode)
     values["weighting"] = (here.weighting, there.weighting)
     values["distances"] = (_listed(ours.distances), _listed(theirs.distances))
     for name in DECISIVE:

@@ -153,6 +153,32 @@ def figure_outcome(
     return _undecided((figure.message,), inconclusive_of(suite))
 
 
+def uncompared(record: Record) -> dict[str, list[SuiteRecord]]:
+    """Return why suites fail without a comparison, each reason with its suites.
+
+    Empty without ``--promptse-compare``, and with ``--promptse-compare-missing warn``.
+    """
+    name = record.settings.get("compare")
+    if name is None or record.settings.get("compare_missing") != "fail":
+        return {}
+    compared = {
+        (comparison.suite, comparison.model, comparison.template)
+        for comparison in record.comparisons
+        if comparison.baseline_model is not None
+    }
+    alone = [
+        suite
+        for suite in record.suites
+        # A suite of which nothing was measured is left out of what can be compared.
+        if (suite.id, suite.model, suite.template) not in compared
+        and suite.n_missing < suite.n_variants
+    ]
+    if not alone:
+        return {}
+    what = "does not have this suite" if record.comparisons else "does not exist"
+    return {f"the baseline {name!r} {what}; make it with: {baseline_command(name)}": alone}
+
+
 def has_worsened(comparisons: Sequence[ComparisonRecord]) -> bool:
     """Return whether a figure with a margin has lost more than that."""
     return any(

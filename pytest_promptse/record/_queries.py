@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.record._schema import (
         ComparedRecord,
+        ErrorRecord,
         Record,
         SubgroupRecord,
         SuiteRecord,
@@ -154,12 +155,12 @@ def causes(tasks: Iterable[TaskRecord]) -> list[Causes]:
     return [Causes(distance, samples[distance], counts[distance]) for distance in sorted(samples)]
 
 
-def unscored(record: Record) -> dict[str, list[str]]:
-    """Return the errors of a record: each message once, with all its places."""
-    places: dict[str, list[str]] = defaultdict(list)
+def unscored(record: Record) -> dict[str, list[ErrorRecord]]:
+    """Return the errors of a record by their messages, in the order of the record."""
+    errors: dict[str, list[ErrorRecord]] = defaultdict(list)
     for error in record.errors:
-        places[error.message].append(error.where)
-    return dict(places)
+        errors[error.message].append(error)
+    return dict(errors)
 
 
 def worst_change(task: TaskRecord) -> float | None:

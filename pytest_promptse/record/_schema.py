@@ -413,11 +413,12 @@ class RewritingRecord(msgspec.Struct, frozen=True, kw_only=True):
 class ErrorRecord(msgspec.Struct, frozen=True, kw_only=True):
     """An item that could not be measured, with the reason.
 
-    ``where`` identifies the item.
+    ``where`` identifies the item. ``skipped`` is True if ``--promptse-replay-only`` skipped it.
     """
 
     where: str
     message: str
+    skipped: bool = False
 
 
 class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import RecordError
-from pytest_promptse.record._outcomes import figure_outcome, gate_outcome, inconclusive_of
+from pytest_promptse.record._outcomes import (
+    figure_outcome,
+    gate_outcome,
+    inconclusive_of,
+    uncompared,
+)
 from pytest_promptse.record._queries import series_of, unscored
 from pytest_promptse.reports import _markdown
 from pytest_promptse.reports._escaping import escaped
@@ -27,7 +32,6 @@ if TYPE_CHECKING:
 _SUMMARY = "GITHUB_STEP_SUMMARY"
 # GitHub does not show a step summary that is larger.
 _LARGEST_BYTES = 1024 * 1024
-_LEVELS = {"fail": "error", "inconclusive": "warning"}
 
 
 def write(record: Record, path: Path) -> None:  # noqa: ARG001 - GitHub says where
@@ -61,7 +65,10 @@ def write(record: Record, path: Path) -> None:  # noqa: ARG001 - GitHub says whe
 
 
 def commands(record: Record) -> Iterator[str]:
-    """Yield a workflow command for each gate that did not pass and for each error."""
+    """Yield a workflow command for each gate that did not pass and for each error.
+
+    What ``--promptse-replay-only`` skipped is a notice, since the job stays green.
+    """
     record = escaped(record)
     folder = (record.git or {}).get("folder", "")
     series = series_of(record)
@@ -92,10 +99,18 @@ def commands(record: Record) -> Iterator[str]:
                     yield _command(level, figure.message, **_place(suite, folder))
     yield from _instrument_commands(record, folder)
     # GitHub shows at most ten annotations of a kind, so equal errors share one.
-    for message, places in unscored(record).items():
-        more = f" and {len(places) - 1} more" if len(places) > 1 else ""
-        file = folder + places[0].partition("::")[0]
-        yield _command("error", f"{places[0]}{more}: {message}", file=file, title="not scored")
+    for reason, suites in uncompared(record).items():
+        more = f" and {len(suites) - 1} more" if len(suites) > 1 else ""
+        yield _command("error", f"{suites[0].id}{more}: {reason}", **_place(suites[0], folder))
+    for message, errors in unscored(record).items():
+        more = f" and {len(errors) - 1} more" if len(errors) > 1 else ""
+        where, skipped = errors[0].where, errors[0].skipped
+        yield _command(
+            "notice" if skipped else "error",
+            f"{where}{more}: {message}",
+            file=folder + where.partition("::")[0],
+            title="skipped" if skipped else "not scored",
+        )
 
 
 def _instrument_commands(record: Record, folder: str) -> Iterator[str]:

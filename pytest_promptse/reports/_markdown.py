@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_promptse.record._files import write_chunks
+from pytest_promptse.record._outcomes import uncompared
 from pytest_promptse.record._queries import (
     compared,
     losses,
@@ -97,11 +98,8 @@ def block(text: str, language: str = "") -> str:
 
 
 def _lines(record: Record) -> Iterator[str]:
-    missing = f" ({len(record.errors)} not scored)" if record.errors else ""
     only_instruments = not record.suites and record.instruments
-    titles = ", ".join(dict.fromkeys(suite.title for suite in record.instruments))
-    headline = titles if only_instruments else _HEADLINES[overall(record)]
-    yield f"### {headline}{missing}"
+    yield f"### {_headline(record)}{_not_measured(record)}"
     yield ""
     for verdict in verdicts_in_words(record):
         yield f"- {code(verdict.name)} {verdict.text}" if verdict.name else f"- {verdict.text}"
@@ -116,6 +114,25 @@ def _lines(record: Record) -> Iterator[str]:
     yield from _harmful(record)
     yield from _warnings(record)
     yield f"<sub>{_cost(record)}</sub>"
+
+
+def _headline(record: Record) -> str:
+    """Return what the run says. A run that fails for another reason than a gate has no tick."""
+    if not record.suites and record.instruments:
+        return ", ".join(dict.fromkeys(suite.title for suite in record.instruments))
+    verdict = overall(record)
+    if verdict == "pass" and uncompared(record):
+        return "❌ Not compared with the baseline"
+    if verdict == "pass" and any(not error.skipped for error in record.errors):
+        return "❌ Not measured completely"
+    return _HEADLINES[verdict]
+
+
+def _not_measured(record: Record) -> str:
+    skipped = sum(error.skipped for error in record.errors)
+    counts = {"not scored": len(record.errors) - skipped, "skipped": skipped}
+    parts = [f"{n} {word}" for word, n in counts.items() if n]
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def _suites(record: Record) -> Iterator[str]:
@@ -264,6 +281,10 @@ def _templates(record: Record) -> Iterator[str]:
 
 
 def _compared(record: Record) -> Iterator[str]:
+    for reason, suites in uncompared(record).items():
+        more = f" and {len(suites) - 1} more" if len(suites) > 1 else ""
+        yield f"- ❌ not compared: {code(suites[0].id)}{more}: {code(reason)}"
+        yield ""
     rows = compared(record)
     if not rows:
         return
@@ -282,9 +303,10 @@ def _compared(record: Record) -> Iterator[str]:
 
 
 def _errors(record: Record) -> Iterator[str]:
-    for message, places in unscored(record).items():
-        more = f" and {len(places) - 1} more" if len(places) > 1 else ""
-        yield f"- ❗ not scored: {code(places[0])}{more}: {code(message)}"
+    for message, errors in unscored(record).items():
+        more = f" and {len(errors) - 1} more" if len(errors) > 1 else ""
+        mark = "skipped" if errors[0].skipped else "❗ not scored"
+        yield f"- {mark}: {code(errors[0].where)}{more}: {code(message)}"
     if record.errors:
         yield ""
 

@@ -110,7 +110,9 @@ class _Merge:
             self._head = _joined(self._head, head)
         self._files[shard.index] = name
         for error in record.errors:
-            self._run_log.add(ErrorRow(where=error.where, message=error.message))
+            self._run_log.add(
+                ErrorRow(where=error.where, message=error.message, skipped=error.skipped)
+            )
         for task in record.tasks:
             self._add_task(name, task)
 

@@ -246,7 +246,8 @@ def fill_record(
         tasks=tasks,
         subgroups=subgroups,
         errors=[
-            ErrorRecord(where=row.where, message=row.message) for row in run_log.rows(ErrorRow)
+            ErrorRecord(where=row.where, message=row.message, skipped=row.skipped)
+            for row in run_log.rows(ErrorRow)
         ],
     )
     if not record.templates:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import (
     NotScoredError,
+    NotStoredError,
     SandboxError,
     TaskError,
     VariantError,
@@ -436,7 +437,8 @@ class PromptseRun:
 
         `where` is a node id.
         """
-        self.run_log.add(ErrorRow(where=where, message=str(error)))
+        skipped = isinstance(error, NotStoredError)
+        self.run_log.add(ErrorRow(where=where, message=str(error), skipped=skipped))
 
     def record(self, invocation: InvocationRecord, *, suite_id: str | None = None) -> Record:
         """Return the record of what all processes of this run have measured so far.

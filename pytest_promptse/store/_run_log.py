@@ -255,11 +255,12 @@ class EntailmentRow(msgspec.Struct, frozen=True, kw_only=True):
 class ErrorRow(msgspec.Struct, frozen=True, kw_only=True):
     """An item that could not be measured, with the reason.
 
-    ``where`` is a node id.
+    ``where`` is a node id. ``skipped`` is True if ``--promptse-replay-only`` skipped the item.
     """
 
     where: str
     message: str
+    skipped: bool = False
 
 
 class CachedRow(msgspec.Struct, frozen=True, kw_only=True):

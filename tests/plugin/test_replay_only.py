@@ -45,6 +45,25 @@ def test_an_empty_store_needs_no_key(run, slug, model, server):
     assert server.requests == []
 
 
+def test_nothing_that_was_skipped_is_reported_as_an_error(run, slug, model, tmp_path, monkeypatch):
+    run(*model, "--promptse-save", "main")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    replay = (
+        "--promptse-replay-only",
+        "--promptse-store=empty",
+        "--promptse-compare=main",
+        "--promptse-compare-fail=auc_e:0.05",
+        "--promptse-report=github",
+    )
+    result = run(*model, *replay)
+    result.assert_outcomes(skipped=9)
+    result.stdout.fnmatch_lines(["::notice file=test_slug.py,title=skipped::*", "skipped: *"])
+    shown = result.stdout.str() + (tmp_path / "summary.md").read_text("utf-8")
+    assert not [word for word in ("::error", "❗", "✅", "not scored", "mode none") if word in shown]
+    # Nothing was measured, so there is no table to show.
+    assert "delta" not in shown
+
+
 def test_it_excludes_requesting_everything_again(run, slug, model):
     result = run(*model, "--promptse-replay-only", "--promptse-fresh")
     assert result.ret == pytest.ExitCode.USAGE_ERROR

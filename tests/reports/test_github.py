@@ -10,7 +10,7 @@ from pytest_promptse.errors import RecordError
 from pytest_promptse.record._schema import ErrorRecord
 from pytest_promptse.reports import _github, _markdown
 
-COMMAND = re.compile(r"::(error|warning) ([^\n:]*)::([^\n\r]*)")
+COMMAND = re.compile(r"::(error|warning|notice) ([^\n:]*)::([^\n\r]*)")
 
 
 @pytest.fixture
@@ -63,6 +63,28 @@ def test_what_was_not_scored_is_an_error(record):
     assert list(_github.commands(record)) == [
         "::error file=a/test_b.py,title=not scored::a/test_b.py::test_c[d0.1]: server down"
     ]
+
+
+def test_what_was_skipped_for_want_of_a_completion_is_a_notice(record):
+    """The job of a fork is green, so nothing of it is marked as an error."""
+    error = ErrorRecord(where="a.py::t[original]", message="not in the store", skipped=True)
+    record = msgspec.structs.replace(record, suites=[], errors=[error])
+    assert list(_github.commands(record)) == [
+        "::notice file=a.py,title=skipped::a.py::t[original]: not in the store"
+    ]
+
+
+def test_a_suite_that_fails_without_a_baseline_is_an_error_at_its_test(record):
+    suite = msgspec.structs.replace(record.suites[0], gates=[])
+    settings = record.settings | {"compare": "main", "compare_missing": "fail"}
+    alone = msgspec.structs.replace(record, suites=[suite], comparisons=[], settings=settings)
+    [line] = _github.commands(alone)
+    assert line.startswith("::error file=sub/test_slug.py,")
+    assert line.endswith(
+        ": the baseline 'main' does not exist; make it with: pytest … --promptse-save main"
+    )
+    tolerated = msgspec.structs.replace(alone, settings=settings | {"compare_missing": "warn"})
+    assert list(_github.commands(tolerated)) == []
 
 
 def test_one_reason_is_one_annotation_however_often_it_was_met(record):

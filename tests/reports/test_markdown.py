@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 
 from pytest_promptse.errors import RecordError
 from pytest_promptse.record._queries import losses
+from pytest_promptse.record._schema import ErrorRecord
 from pytest_promptse.reports import _markdown
 from pytest_promptse.reports._formatting import DASH, MINUS
 from pytest_promptse.reports.html import _html as html
@@ -113,6 +114,25 @@ def test_the_terminal_and_the_pages_rank_variants_alike(record):
 
 def test_what_was_not_scored_is_said():
     assert "- ❗ not scored: `" in _markdown.render(hostile_record())
+
+
+@pytest.mark.parametrize("verdict", ["pass", "fail", "inconclusive", None])
+@pytest.mark.parametrize("skipped", [False, True])
+@pytest.mark.parametrize("missing", ["fail", "warn", None])
+def test_only_a_run_that_passes_has_a_tick(record, verdict, skipped, missing):
+    gate = msgspec.structs.replace(record.suites[0].gates[0], verdict=verdict)
+    suite = msgspec.structs.replace(record.suites[0], gates=[gate], verdict=verdict)
+    compare = {"compare": "main", "compare_missing": missing} if missing else {}
+    record = msgspec.structs.replace(
+        record,
+        suites=[suite],
+        errors=[ErrorRecord(where="t", message="m", skipped=skipped)],
+        settings=record.settings | compare,
+        comparisons=[],
+    )
+    headline = _markdown.render(record).partition("\n")[0]
+    assert ("✅" in headline) == (verdict == "pass" and skipped and missing != "fail")
+    assert headline.endswith(" (1 skipped)" if skipped else " (1 not scored)")
 
 
 def test_a_run_without_gates_has_no_verdict(record):

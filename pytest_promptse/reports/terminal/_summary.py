@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from rich.text import Text
 
-from pytest_promptse.record._queries import losses, series_of, tasks_of
+from pytest_promptse.record._queries import losses, series_of, tasks_of, unscored
 from pytest_promptse.record._verdicts import remedy, verdicts_in_words
 from pytest_promptse.reports._escaping import escaped
 from pytest_promptse.reports._estimates import scopes
@@ -198,11 +198,9 @@ def _legend(suites: Sequence[SuiteRecord]) -> Iterator[str]:
 
 def _errors(record: Record) -> Iterator[Text]:
     """Show each error once with its items."""
-    about: dict[str, list[str]] = {}
-    for error in record.errors:
-        about.setdefault(error.message, []).append(error.where)
-    for message, places in about.items():
-        yield Text(f"not scored: {_few(places)}: {message}", "red")
+    for message, errors in unscored(record).items():
+        word, style = ("skipped", "yellow") if errors[0].skipped else ("not scored", "red")
+        yield Text(f"{word}: {_few([error.where for error in errors])}: {message}", style)
 
 
 def _what_next(record: Record, width: int) -> Iterator[Text]:

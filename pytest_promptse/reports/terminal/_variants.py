@@ -31,6 +31,9 @@ def variant_lines(tasks: Iterable[TaskRecord], *, width: int) -> Iterator[Text]:
 
     `width` is that of the terminal in columns; long names are shortened to fit.
     """
+    tasks = [task for task in tasks if task.original is not None or task.variants]
+    if not tasks:
+        return
     room = min(_MOST_NAME, max(20, width - sum(_WIDTHS) - 16))
     head = [("pass", "dim"), ("score", "dim"), ("delta ", "dim")]
     yield Text(shortened("variants", room), "bold").append_text(columns(head, _WIDTHS))
