@@ -9,13 +9,35 @@ import json
 import os
 import sys
 from pathlib import Path
+from urllib.error import URLError
 from urllib.request import Request, urlopen
 
 MARK = "<!-- promptse -->"
+# GitHub refuses a comment with more characters.
+LONGEST = 65_536
 
 
 def main(path):
-    body = f"{MARK}\n{Path(path).read_text(encoding='utf-8')}"
+    token_name = "GITHUB_TOKEN" if "GITHUB_ACTIONS" in os.environ else "PROMPTSE_TOKEN"
+    if not os.environ.get(token_name):
+        sys.exit(f"comment.py: {token_name} is not set, so there is no comment; give it a token")
+    try:
+        update(shortened(f"{MARK}\n{Path(path).read_text(encoding='utf-8')}"))
+    except FileNotFoundError:
+        sys.exit(f"comment.py: {path} does not exist; the tests have not written it")
+    except URLError as error:
+        sys.exit(f"comment.py: {error}; {token_name} must be allowed to write comments")
+
+
+def shortened(body):
+    """Leave out the last lines of a body that is too long, and say so."""
+    if len(body) <= LONGEST:
+        return body
+    end = "\n\nThe rest is in `comment.md` among the artifacts of this job.\n"
+    return body[: LONGEST - len(end)].rpartition("\n")[0] + end
+
+
+def update(body):
     if "GITHUB_ACTIONS" in os.environ:
         event = json.loads(Path(os.environ["GITHUB_EVENT_PATH"]).read_text(encoding="utf-8"))
         issues = "{GITHUB_API_URL}/repos/{GITHUB_REPOSITORY}/issues".format(**os.environ)

@@ -121,7 +121,7 @@ def _headline(record: Record) -> str:
     if not record.suites and record.instruments:
         return ", ".join(dict.fromkeys(suite.title for suite in record.instruments))
     verdict = overall(record)
-    if verdict == "pass" and uncompared(record):
+    if verdict in ("pass", None) and uncompared(record):
         return "❌ Not compared with the baseline"
     if verdict == "pass" and any(not error.skipped for error in record.errors):
         return "❌ Not measured completely"

@@ -68,6 +68,7 @@ class GitHub:
         assert _value(job["if"], names)
         variables = {
             "GITHUB_ACTIONS": "true",
+            "GITHUB_EVENT_NAME": event,
             "GITHUB_API_URL": self._api,
             "GITHUB_REPOSITORY": github.repository,
             "GITHUB_EVENT_PATH": str(payload),

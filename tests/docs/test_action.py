@@ -47,9 +47,50 @@ def test_each_foreign_action_is_pinned_by_its_commit(path):
     assert all(re.search(r"@[0-9a-f]{40}$", action) and version for action, version in uses)
 
 
+def steps_named(name):
+    action = yaml.safe_load(ACTION.read_text())
+    return [step for step in action["runs"]["steps"] if step["name"] == name]
+
+
+@pytest.mark.parametrize(
+    ("model", "no_secrets", "replays"),
+    [
+        ("openai:gpt-4.1-mini", "true", True),
+        ("litellm:anthropic/m", "true", True),
+        ("tiny", "true", False),
+        ("openai:gpt-4.1-mini", "false", False),
+    ],
+)
+def test_a_request_without_secrets_is_replayed(model, no_secrets, replays):
+    [step] = steps_named("Test")
+    script = f"""pytest() {{ printf '%s\\n' "$@"; }}\n{step["run"]}"""
+    done = subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", script],
+        env={"MODEL": model, "TESTS": "-k 'a or b'", "REPORT": "r", "NO_SECRETS": no_secrets},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    words = done.stdout.splitlines()
+    assert words[:2] == ["-k", "a or b"]
+    assert ("--promptse-replay-only" in words) == replays
+
+
+def test_each_use_of_the_action_can_have_names_of_its_own():
+    action = yaml.safe_load(ACTION.read_text())
+    named = [
+        value
+        for step in action["runs"]["steps"]
+        for key, value in step.get("with", {}).items()
+        if key in ("name", "key", "restore-keys")
+    ]
+    assert len(named) == 4
+    assert all(value.startswith("${{ inputs.name }}") for value in named)
+
+
 def test_the_steps_write_every_report(shell):
     action = yaml.safe_load(ACTION.read_text())
-    [step] = [step for step in action["runs"]["steps"] if step["name"] == "Test"]
+    [step] = steps_named("Test")
     inputs = {name: given.get("default", "") for name, given in action["inputs"].items()}
     inputs |= {
         "model": "openai:gpt-4.1-mini",

@@ -79,6 +79,13 @@ class Project:
         merged = self.shell(merge, self.checkout())
         assert merged.returncode == 0, merged.stderr
 
+    def push(self):
+        """Run the job of a push to the main branch in a fresh checkout, and return it."""
+        if self.service == "github":
+            return self.runner.run("promptse", "push", self.checkout())
+        more = {"CI_PIPELINE_SOURCE": "push", "CI_COMMIT_BRANCH": "main"}
+        return self.runner.run("promptse", self.checkout(), **more)
+
     def request_merge(self):
         """Run the job of a merge request in a fresh checkout; return it with the checkout."""
         checkout = self.checkout()
@@ -168,6 +175,15 @@ def test_a_fork_without_the_key_is_judged_from_the_store_and_never_red(project, 
     assert len(paid_model.requests) == sent
 
 
+def test_a_push_without_the_key_skips_nothing(project, paid_model):
+    """Otherwise a secret with a wrong name would leave the gates off, in green."""
+    project.runner.key = ""
+    job = project.push()
+    assert " skipped" not in job.output
+    # The server of this test needs no key. OpenAI's own ends the run with one line.
+    assert paid_model.requests
+
+
 def is_original(body) -> bool:
     return body["messages"][-1]["content"].startswith("Write `slugify(title: str) -> str`: lower")
 
@@ -176,6 +192,10 @@ def test_without_a_baseline_the_job_fails_and_says_how_to_make_one(project):
     job, _ = project.request_merge()
     assert not job.ok
     assert "--promptse-save main" in job.output
+    if project.service == "github":
+        assert "::error file=tests/prompts/test_slug.py,line=" in job.output
+        summary = (project.folder / "summary.md").read_text("utf-8")
+        assert summary.startswith("### ❌ Not compared with the baseline")
 
 
 def jobs_of(service):
@@ -186,6 +206,52 @@ def jobs_of(service):
         [script] = [s["run"] for s in jobs["baseline"]["steps"] if "--promptse-save" in str(s)]
         return script, [step.get("uses", "") for step in jobs["drift"]["steps"]]
     return "\n".join(recipe["promptse-baseline"]["script"]), recipe["promptse-drift"]["cache"]
+
+
+@pytest.fixture
+def comment(tmp_path, forge):
+    """Run the script that writes the comment, with the variables of GitHub's job."""
+    event = tmp_path / "event.json"
+    event.write_text(json.dumps({"pull_request": {"number": 7}}))
+    given = {
+        "GITHUB_ACTIONS": "true",
+        "GITHUB_API_URL": forge.url,
+        "GITHUB_REPOSITORY": "team/project",
+        "GITHUB_EVENT_PATH": str(event),
+    }
+
+    def run(path, **variables):
+        command = [sys.executable, str(COMMENT), str(path)]
+        return subprocess.run(
+            command, env=given | variables, capture_output=True, text=True, check=False
+        )
+
+    return run
+
+
+def test_a_comment_that_cannot_be_written_is_explained_in_one_line(comment, tmp_path):
+    report = tmp_path / "comment.md"
+    report.write_text("Stable")
+    reasons = [
+        (comment(report), "GITHUB_TOKEN is not set"),
+        (comment(report, GITHUB_TOKEN="other"), "HTTP Error 404"),
+        (comment(tmp_path / "none.md", GITHUB_TOKEN="t"), "none.md does not exist"),
+    ]
+    for done, reason in reasons:
+        assert done.returncode == 1
+        [line] = done.stderr.splitlines()
+        assert line.startswith("comment.py: ")
+        assert reason in line
+
+
+@pytest.mark.parametrize("lines", [1, 2_000])
+def test_a_comment_is_never_longer_than_github_allows(comment, tmp_path, forge, lines):
+    report = tmp_path / "comment.md"
+    report.write_text("| `a row of a table with thirteen figures of one suite` |\n" * lines)
+    assert comment(report, GITHUB_TOKEN="t").returncode == 0
+    [body] = ours(forge)
+    assert len(body) <= 65_536
+    assert ("The rest is in `comment.md`" in body) == (lines > 1)
 
 
 def test_a_drift_job_restores_no_completions(service):
