@@ -7,6 +7,7 @@ the functions that need it.
 from __future__ import annotations
 
 import os
+import shlex
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -176,16 +177,21 @@ def run_id(config: pytest.Config) -> str:
 def invocation(config: pytest.Config) -> InvocationRecord:
     """Return the folder in which pytest was called, and the promptse options as typed.
 
-    Options that concern a run as a whole, such as reports and comparisons, are left out.
+    In a CI service these include the options in ``PYTEST_ADDOPTS``: its log is read on machines
+    that do not have this variable. Options that concern a run as a whole, such as reports and
+    comparisons, are left out.
     Credentials in addresses are replaced by ``***``.
     """
     from pytest_promptse.record._schema import InvocationRecord
 
     called = config.invocation_params
+    typed = [str(argument) for argument in called.args]
+    if os.environ.get("CI"):
+        typed = [*shlex.split(os.environ.get("PYTEST_ADDOPTS", "")), *typed]
     directory = os.path.relpath(called.dir, config.rootpath)
     return InvocationRecord(
         directory=directory.replace(os.sep, "/"),
-        options=list(_typed_options([str(argument) for argument in called.args])),
+        options=list(_typed_options(typed)),
     )
 
 

@@ -58,6 +58,15 @@ def test_what_a_gate_measured_is_named_as_pytest_collects_it(pytester, run):
     }
 
 
+def test_the_options_of_a_ci_job_are_in_the_command_that_repeats_a_test(pytester, run, monkeypatch):
+    (pytester.path / "two.promptse.yaml").write_text(FILE)
+    monkeypatch.setenv("CI", "true")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "--promptse-model reference --promptse-report json:a.json")
+    run("--promptse-variants=1", "--promptse-report", "json:run.json")
+    options = json.loads((pytester.path / "run.json").read_text())["invocation"]["options"]
+    assert options == ["--promptse-model", "reference", "--promptse-variants=1"]
+
+
 MANY = """
 import pytest
 from pytest_promptse import Task
