@@ -22,6 +22,9 @@ _CI = ("github", "gitlab", "none")
 # The extra of the package that each backend needs.
 _EXTRAS = {"tiny": "tiny", "ct2": "tiny", "openai": "openai", "litellm": "litellm", "vllm": "vllm"}
 
+# The first test has 13 prompts, and 128 requests to a server that returns one completion each.
+_MAX_REQUESTS = 500
+
 _TEST = '''"""Does the model still write `slugify` if the prompt comes in another tone?"""
 
 import pytest
@@ -60,8 +63,13 @@ on:
 jobs:
   promptse:
     runs-on: ubuntu-24.04
+    timeout-minutes: 60
+    permissions:
+      contents: read
     steps:
       - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1
+        with:
+          persist-credentials: false
       - uses: actions/setup-python@5fda3b95a4ea91299a34e894583c3862153e4b97 # v7.0.0
         with:
           python-version: "3.12"
@@ -71,7 +79,8 @@ jobs:
           sudo apt-get install --yes bubblewrap libseccomp2
           # Ubuntu 24.04 does not let ordinary users create the namespaces of the sandbox.
           sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0
-          if [ -f pyproject.toml ]; then pip install --editable .; fi
+          if grep -Eqs '^\\[(project|build-system)\\]' pyproject.toml
+          then pip install --editable .; fi
           pip install '{requirement}'
       # Completions that were paid for are not requested again.
       - uses: actions/cache/restore@27d5ce7f107fe9357f9df03efb73ab90386fccae # v5.0.5
@@ -82,7 +91,7 @@ jobs:
       - name: Test
 {env}        run: >-
           pytest {test} --promptse-model {model} --promptse-require-model
-          {fork}--promptse-report github --junitxml junit.xml
+          {paid}--promptse-report github
       # Also after a failed gate, since its completions are paid for.
       - uses: actions/cache/save@27d5ce7f107fe9357f9df03efb73ab90386fccae # v5.0.5
         if: always()
@@ -94,22 +103,25 @@ jobs:
 _GITLAB = """\
 promptse:
   image: python:3.12
+  timeout: 1 hour
   rules:
     # On the main branch it fills the store that merge requests start from.
     - if: $CI_PIPELINE_SOURCE == "merge_request_event" || $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH
   before_script:
     - apt-get update
     - apt-get install --yes bubblewrap libseccomp2
-    - if [ -f pyproject.toml ]; then pip install --editable .; fi
+    - if grep -Eqs '^\\[(project|build-system)\\]' pyproject.toml; then pip install --editable .; fi
     - pip install '{requirement}'
   cache:
     key: promptse
     paths: [".promptse/promptse.db*"]
     when: always
+    # Merge requests start from the store of the main branch, although that branch is protected.
+    unprotect: true
   script:
     - >-
       pytest {test} --promptse-model {model} --promptse-require-model
-      {fork}--promptse-report html:report/promptse.html --junitxml report/junit.xml
+      {paid}--promptse-report html:report/promptse.html --junitxml report/junit.xml
   artifacts:
     when: always
     paths: [report/]
@@ -217,14 +229,20 @@ def _job(template: str, answers: _Answers, requirement: str) -> str:
     elif backend == "litellm":
         key = f"{name.partition('/')[0].upper()}_API_KEY"
     env = f"        env:\n          {key}: ${{{{ secrets.{key} }}}}\n" if key else ""
-    # A request from a fork has no key. What the store lacks is then skipped.
-    fork = f'$([ -n "${key}" ] || echo --promptse-replay-only) ' if key else ""
+    # A request from a fork has no key. What the store lacks is then skipped. A push without a key
+    # fails, so that a secret with a wrong name is noticed.
+    event = {
+        "github": '"$GITHUB_EVENT_NAME" != pull_request',
+        "gitlab": '"$CI_PIPELINE_SOURCE" != merge_request_event',
+    }[answers.ci]
+    replay = f'$([ -n "${key}" ] || [ {event} ] || echo --promptse-replay-only)'
+    paid = f"{replay} --promptse-max-requests {_MAX_REQUESTS} " if key else ""
     return template.format(
         requirement=requirement,
         model=answers.model,
         test=answers.test.as_posix(),
         env=env,
-        fork=fork,
+        paid=paid,
     )
 
 

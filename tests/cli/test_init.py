@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import subprocess
 import sys
 
 import pytest
@@ -55,12 +56,47 @@ def test_a_github_job_requires_the_model_and_has_its_key(project):
     assert (
         "tests/test_promptse.py --promptse-model openai:m --promptse-require-model" in test["run"]
     )
-    # A pull request from a fork has no key, and must not be red for that.
-    assert '[ -n "$OPENAI_API_KEY" ] || echo --promptse-replay-only' in test["run"]
+    assert "--promptse-max-requests 500" in test["run"]
     assert steps[5]["if"] == "always()"
     assert test["env"] == {"OPENAI_API_KEY": "${{ secrets.OPENAI_API_KEY }}"}
     assert "pip install 'pytest-promptse[openai]'" in steps[2]["run"]
     assert steps[3]["with"]["key"] == "promptse-${{ github.run_id }}-${{ github.run_attempt }}"
+
+
+@pytest.mark.parametrize(
+    ("service", "file", "event", "request_event"),
+    [
+        (
+            "github",
+            ".github/workflows/promptse.yml",
+            "GITHUB_EVENT_NAME",
+            "pull_request",
+        ),
+        ("gitlab", "promptse.gitlab-ci.yml", "CI_PIPELINE_SOURCE", "merge_request_event"),
+    ],
+)
+def test_only_a_request_without_the_key_is_replayed(project, service, file, event, request_event):
+    """A fork is not red for its missing key, and a push is not green for it."""
+    assert main(["init", "--model", "openai:m", "--ci", service, "--yes"]) == 0
+    job = yaml.safe_load((project / file).read_text())
+    if service == "github":
+        script = job["jobs"]["promptse"]["steps"][4]["run"]
+    else:
+        [script] = job["promptse"]["script"]
+
+    def replays(key, name):
+        done = subprocess.run(
+            ["bash", "-ec", f'pytest() {{ echo "$@"; }}; {script}'],
+            env={"OPENAI_API_KEY": key, event: name},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return "--promptse-replay-only" in done.stdout
+
+    assert replays("", request_event)
+    assert not replays("sk-1", request_event)
+    assert not replays("", "push")
 
 
 def test_a_job_for_another_provider_has_its_extra_and_key(project):
