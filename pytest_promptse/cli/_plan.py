@@ -1,7 +1,8 @@
-"""``promptse plan``: what a gate on the drop decides with a number of tasks and samples."""
+"""``promptse plan``: what gates decide with a number of tasks and samples."""
 
 from __future__ import annotations
 
+import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -18,9 +19,10 @@ def add_parser(subparsers: Subparsers) -> None:
     """Add the ``plan`` command, which sets ``func``. ``func`` returns the exit code."""
     plan = subparsers.add_parser(
         "plan",
-        help="say what a gate on the drop decides with a number of tasks and samples",
+        help="say what gates decide with a number of tasks and samples",
         description="Say which loss a gate max_drop finds, how often it passes a model that loses "
-        "nothing, and how many tasks or samples a lower threshold takes. Nothing is requested.",
+        "nothing, and how many tasks or samples a lower threshold takes. Nothing is "
+        "requested.",
     )
     plan.add_argument("--tasks", type=int, default=1, metavar="N", help="tasks (default: 1)")
     plan.add_argument(
@@ -50,11 +52,16 @@ def add_parser(subparsers: Subparsers) -> None:
         metavar="SD",
         help="standard deviation of the true drop over tasks (default: 0)",
     )
+    plan.add_argument(
+        "--figures",
+        action="store_true",
+        help="simulate such runs, and show which values of every figure they measure",
+    )
     plan.set_defaults(func=_plan)
 
 
 def _plan(chosen: argparse.Namespace) -> int:
-    from pytest_promptse.run._outlook import outlook  # noqa: PLC0415 - `--help` is quick
+    from pytest_promptse.run._outlook import figures_table, outlook  # noqa: PLC0415 - `--help` is quick
     from pytest_promptse.scoring._planning import DropPlan  # noqa: PLC0415
 
     if chosen.tasks < 1 or not 0 < chosen.pass_rate <= 1 or chosen.spread < 0:
@@ -81,4 +88,13 @@ def _plan(chosen: argparse.Namespace) -> int:
         f"samples of the original and {plan.samples} of each of {plan.variants} variants: "
         f"{plan.completions} completions\n{outlook(plan, chosen.max_drop)}\n"
     )
+    if chosen.figures:
+        from pytest_promptse.cli._extensions import hooks  # noqa: PLC0415
+        from pytest_promptse.reports.terminal._sections import render_blocks  # noqa: PLC0415
+
+        hooks()  # adds the metrics of plugins
+        table = figures_table(plan, chosen.max_drop, settings.distances)
+        width = shutil.get_terminal_size().columns
+        text = render_blocks((table,), title="", width=width, colours=sys.stdout.isatty())
+        sys.stdout.write(f"{text}\n")
     return 0

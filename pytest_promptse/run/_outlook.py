@@ -1,15 +1,17 @@
-"""What the gates on the drop can decide with the planned numbers, said before anything is paid."""
+"""What gates can decide with the planned numbers, said before anything is paid."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from pytest_promptse.config._metrics import METRICS
+from pytest_promptse.record._sections import col, table_of
 from pytest_promptse.scoring._planning import POWER, DropPlan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from pytest_promptse.record._sections import Table
     from pytest_promptse.run._plan import Suite
 
 
@@ -62,3 +64,29 @@ def outlook(plan: DropPlan, threshold: float) -> str:
     if not plan.over_reruns:
         remedies.append("interval reruns if no other tasks matter")
     return f"{text}. To pass it in {100 * POWER:.0f} %: {', or '.join(remedies)}"
+
+
+def figures_table(plan: DropPlan, threshold: float, distances: Sequence[float]) -> Table:
+    """Return what runs measure, without a loss and with the one that `threshold` can fail.
+
+    The table has every metric. The ranges are those of eight of ten simulated runs.
+    """
+    from pytest_promptse.scoring._simulated_runs import (  # noqa: PLC0415 - a dry run has no table
+        simulated_figures,
+    )
+
+    losses = {"no loss": 0.0}
+    detected = plan.detects(threshold)
+    if detected is not None:
+        losses[f"a loss of {detected:.2f}"] = detected
+    ranges = {
+        name: simulated_figures(plan, drop=loss, distances=distances)
+        for name, loss in losses.items()
+    }
+    return table_of(
+        "figures",
+        "Figures in 8 of 10 runs",
+        ranges["no loss"],
+        col("8 of 10 runs measure", "figure", str, "text"),
+        *(col(name, name, by_label.get, "interval") for name, by_label in ranges.items()),
+    )

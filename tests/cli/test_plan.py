@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_promptse.cli._main import main
+from pytest_promptse.config._metrics import METRICS
 
 
 def test_a_plan_says_what_its_gate_decides(capsys):
@@ -28,3 +29,10 @@ def test_a_plan_that_cannot_pass_names_those_that_can(capsys):
 def test_numbers_that_make_no_plan_are_refused(capsys, arguments):
     assert main(["plan", *arguments]) == 2
     assert capsys.readouterr().err.startswith("promptse: plan")
+
+
+def test_every_metric_has_a_range_without_and_with_the_loss(capsys):
+    assert main(["plan", "--variants", "1", "--samples", "2", "--figures"]) == 0
+    shown = capsys.readouterr().out
+    for metric in METRICS.values():
+        assert f"\n{'E(0.3)' if metric.by_distance else metric.label}  " in shown

@@ -120,6 +120,11 @@ def test_the_history_of_a_suite_has_a_column_for_it(model, run, pytester):
     assert "worst_rate" in shown.stdout  # its label is the plugin's, which is not loaded
 
 
+def test_a_plan_shows_what_runs_measure_of_it(model, pytester):
+    shown = promptse(pytester, "plan", "--variants", "1", "--samples", "2", "--figures").stdout
+    assert "\nrate of the worst variant " in shown
+
+
 def test_a_merge_decides_its_gate(model, run, pytester):
     options = ("--promptse-model", model, *OPTION, "--promptse-shard", "1/1")
     assert run(*options, "--promptse-report", "json:r.json").ret == 0
