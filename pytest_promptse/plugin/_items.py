@@ -189,7 +189,7 @@ def _measure(
     node_of = partial(node_id_of, item, target)
     end = run.measuring.end_before(target.suite, planned, check, node_of=node_of)
     if end is not None:
-        reason = f"not needed: decided after {end.completions} of {end.most} completions"
+        reason = f"not needed: decided after {end.completions} of {end.max_completions} completions"
         raise pytest.skip.Exception(reason, _use_item_location=True)
     count = run.measuring.measure(target.suite, planned, check, node_of=node_of)
     rate = count.passes / count.n

@@ -111,7 +111,7 @@ class RoundsRecord(msgspec.Struct, frozen=True, kw_only=True):
     decided: bool
     n_variants: int
     completions: int
-    most: int
+    max_completions: int
 
 
 class EstimateRecord(msgspec.Struct, frozen=True, kw_only=True):

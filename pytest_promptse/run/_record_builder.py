@@ -553,7 +553,7 @@ def _rounds(suite: SuiteRow, end: LookRow) -> RoundsRecord:
         decided=end.decided,
         n_variants=end.variants,
         completions=end.completions,
-        most=end.most,
+        max_completions=end.max_completions,
     )
 
 

@@ -100,7 +100,7 @@ class Rounds:
             ended=ended,
             variants=len(sampled),
             completions=sum(planned.n_completions for planned in sampled),
-            most=sum(planned.n_completions for planned in suite.variants),
+            max_completions=sum(planned.n_completions for planned in suite.variants),
             cached=0 if ended else self._count_cached(suite, look + 1),
         )
         return self._run_log.add_if_absent(row)

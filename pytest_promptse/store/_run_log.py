@@ -75,7 +75,7 @@ class LookRow(msgspec.Struct, frozen=True, kw_only=True):
         True if the suite ends here: its gates are decided, or this is the last round.
     variants, completions
         Numbers of variants and completions that the look is based on.
-    most
+    max_completions
         Number of completions in the whole plan.
     cached
         Number of samples of the next round that were already in the store.
@@ -89,7 +89,7 @@ class LookRow(msgspec.Struct, frozen=True, kw_only=True):
     ended: bool
     variants: int
     completions: int
-    most: int
+    max_completions: int
     cached: int
 
     @property

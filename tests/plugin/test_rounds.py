@@ -125,7 +125,7 @@ def test_the_record_says_where_a_suite_stopped_with_its_control(pytester, two_wo
         "decided": True,
         "n_variants": FIRST,
         "completions": FIRST * SAMPLES,
-        "most": ALL * SAMPLES,
+        "max_completions": ALL * SAMPLES,
     }
     assert (found["n_measured"], found["n_variants"], found["verdict"]) == (FIRST, ALL, "pass")
     # Only the control variants of the first round are needed.

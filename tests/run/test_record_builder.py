@@ -231,7 +231,7 @@ def look(suite, number, *, ended, cached):
         ended=ended,
         variants=7,
         completions=70,
-        most=100,
+        max_completions=100,
         cached=cached,
     )
 
@@ -244,7 +244,7 @@ def test_a_suite_in_rounds_says_at_which_look_it_ended(run_log, build):
     run_log.add(look(suite, 1, ended=True, cached=0))
     rounds = build().suites[0].rounds
     assert (rounds.look, rounds.looks, rounds.decided) == (2, 3, True)
-    assert (rounds.n_variants, rounds.completions, rounds.most) == (7, 70, 100)
+    assert (rounds.n_variants, rounds.completions, rounds.max_completions) == (7, 70, 100)
 
 
 # -- prompts and samples -----------------------------------------------------------------------

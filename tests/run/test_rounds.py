@@ -104,7 +104,7 @@ def test_a_look_counts_what_it_is_based_on_and_what_is_already_stored(store):
     first = RunLog(store, "run").look(SUITE.key, 0)
     sampled = SUITE.sampled_by(0)
     assert (first.variants, first.completions) == (len(sampled), sum(v.job.n for v in sampled))
-    assert first.most == sum(v.job.n for v in SUITE.variants)
+    assert first.max_completions == sum(v.job.n for v in SUITE.variants)
     assert (first.ended, first.cached) == (False, 5)
     assert (end.ended, end.cached) == (True, 0), "no round follows the end"
 

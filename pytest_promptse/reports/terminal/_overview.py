@@ -137,10 +137,11 @@ def saved(suites: Sequence[SuiteRecord]) -> Iterator[Text]:
     ends = [suite.rounds for suite in suites if suite.rounds]
     if not ends:
         return
-    completions, most = sum(end.completions for end in ends), sum(end.most for end in ends)
+    completions = sum(end.completions for end in ends)
+    planned = sum(end.max_completions for end in ends)
     early = sum(end.look < end.looks for end in ends)
     yield Text(
-        f"in rounds: {completions} of at most {most} completions, "
+        f"in rounds: {completions} of at most {planned} completions, "
         f"{early} of {len(ends)} suites decided early",
         "dim",
     )

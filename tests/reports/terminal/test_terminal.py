@@ -88,7 +88,7 @@ def test_what_all_harmful_variants_fail_by_is_said_once(record):
 
 
 def test_variants_that_were_not_needed_do_not_count_as_missing(record):
-    ends = {"look": 1, "looks": 2, "decided": True, "n_variants": 4, "most": 128}
+    ends = {"look": 1, "looks": 2, "decided": True, "n_variants": 4, "max_completions": 128}
     stopped = one(record, n_measured=4, rounds=RoundsRecord(**ends, completions=56))
     text = shown(stopped)
     assert "4 of at most 6 variants" in text
