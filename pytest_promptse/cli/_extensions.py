@@ -6,15 +6,14 @@ import importlib.util
 import sys
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pluggy
 
 from pytest_promptse import hookspecs
 from pytest_promptse.config._options import add_metric
 from pytest_promptse.errors import TaskError
-from pytest_promptse.models._registry import ModelOptions, create_backend
-from pytest_promptse.variants._registry import create_rewriter
+from pytest_promptse.run._extensions import Extensions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,10 +22,7 @@ if TYPE_CHECKING:
 
     from pytest_promptse.config._metrics import Metric
     from pytest_promptse.instruments import Instrument
-    from pytest_promptse.models._base import Backend
     from pytest_promptse.tasks._task import Task
-    from pytest_promptse.variants._generate import Rewriter
-    from pytest_promptse.variants._library import Library
 
 _PREFIX = "pytest_promptse_"
 _PLAIN: pluggy.HookimplOpts = {
@@ -59,7 +55,7 @@ def installed_instruments() -> list[Instrument]:
 
 
 @cache
-def hooks() -> Any:
+def hooks() -> pluggy.HookRelay:
     """Return the hooks of installed pytest plugins and of ``conftest.py`` in this folder."""
     plugins = _Plugins("pytest")
     plugins.add_hookspecs(hookspecs)
@@ -91,40 +87,9 @@ def _loaded(path: Path) -> object:
     return module
 
 
-def backend(spec: str, options: ModelOptions | None = None) -> Backend:
-    """Return the backend of a ``BACKEND:NAME``, which a plugin may provide.
-
-    Raises
-    ------
-    SettingsError
-        If there is no such backend, or a package is missing.
-    """
-    options = options or ModelOptions()
-    name, _, model = spec.partition(":")
-    added: Backend | None = hooks().pytest_promptse_backend(name=name, model=model, options=options)
-    return added or create_backend(spec, options, also=names("backend"))
-
-
-def rewriter(spec: str, *, library: Library) -> Rewriter:
-    """Return the rewriter of a name, which a plugin may provide.
-
-    Raises
-    ------
-    VariantError
-        If there is no such rewriter.
-    """
-    return create_rewriter(
-        spec,
-        backend=backend,
-        library=library,
-        offered=hooks().pytest_promptse_rewriter(spec=spec),
-        also=names("rewriter"),
-    )
-
-
-def names(kind: str) -> list[str]:
-    """Return the names that plugins add to the backends, rewriters or reports."""
-    return [name for added in hooks().pytest_promptse_names(kind=kind) for name in added]
+def extensions() -> Extensions:
+    """Return the backends and rewriters, those of `hooks` among them."""
+    return Extensions(hooks())
 
 
 class _Collected:

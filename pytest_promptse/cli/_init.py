@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_promptse.cli import _extensions
+from pytest_promptse.cli._extensions import extensions
 from pytest_promptse.errors import SettingsError
 from pytest_promptse.models._registry import split_spec
 
@@ -206,7 +206,7 @@ def _answers(chosen: argparse.Namespace) -> _Answers:
         return input(f"{question} [{default}]: ").strip() or default
 
     model = answer(chosen.model, "Model to test, as in openai:gpt-4.1-mini", "tiny")
-    added = _extensions.names("backend")
+    added = extensions().names("backend")
     if model.partition(":")[0] not in added:
         split_spec(model, also=added)
     ci = answer(chosen.ci, f"CI service ({', '.join(_CI)})", "none")

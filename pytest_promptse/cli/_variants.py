@@ -16,8 +16,8 @@ from statistics import mean
 from typing import TYPE_CHECKING
 
 from pytest_promptse._suggestions import nearest
-from pytest_promptse.cli import _extensions
 from pytest_promptse.cli._arguments import DEFAULT_STORE
+from pytest_promptse.cli._extensions import extensions, tasks_of_tests
 from pytest_promptse.errors import VariantError
 from pytest_promptse.reports.terminal._harmful import difference
 from pytest_promptse.variants._audit import audit
@@ -207,7 +207,7 @@ def _tasks(chosen: argparse.Namespace) -> Sequence[Task]:
             _MARK in text or path.stem.startswith("test_") or path.stem.endswith("_test")
         )
         tasks = (
-            _extensions.tasks_of_tests(path)
+            tasks_of_tests(path)
             if is_test
             else (_prompt_task(path.stem, text, chosen.entry_point),)
         )
@@ -280,7 +280,7 @@ def _reworded(chosen: argparse.Namespace) -> Iterator[_Reworded]:
 def _made(chosen: argparse.Namespace) -> Iterator[tuple[_Reworded, VariantSet]]:
     """Yield tasks and templates with the variants that the arguments request."""
     library = load_library(chosen.library_dir)
-    rewriter = _extensions.rewriter(chosen.rewriter, library=library)
+    rewriter = extensions().rewriter(chosen.rewriter, library=library)
     selection = Selection(
         distances=chosen.distances,
         per_distance=chosen.per_distance,
@@ -307,14 +307,14 @@ def _made(chosen: argparse.Namespace) -> Iterator[tuple[_Reworded, VariantSet]]:
             subject.task,
             choice,
             rewriter=rewriter,
-            backend=_extensions.backend,
+            backend=extensions().backend,
             also=subject.findings,
         )
         for subject, choice in subjects
     ]
     everything = [text for texts in wanted for text in texts]
     written = write_all(
-        everything, partial(_extensions.backend, rewriter.model.spec), folder=DEFAULT_STORE
+        everything, partial(extensions().backend, rewriter.model.spec), folder=DEFAULT_STORE
     )
     sys.stdout.write(
         f"{rewriter.name}: {written.usage.requests} requests, {written.usage.prompt_tokens} tokens "

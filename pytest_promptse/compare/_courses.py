@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections import defaultdict
 from datetime import datetime
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
 from pytest_promptse.compare._history import SuiteEntry  # noqa: TC001 - msgspec reads it
 from pytest_promptse.config._metrics import metric_label
-from pytest_promptse.record._sections import Column, Section, table_of, text
+from pytest_promptse.record._sections import Section, col, table_of
 from pytest_promptse.reports._formatting import short
 from pytest_promptse.scoring._change_points import change_points
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from pytest_promptse.compare._history import MeasuredFigure, RunEntry
+    from pytest_promptse.record._sections import ColumnOf
 
 ALPHA = 0.05
 """The largest probability that a course without a change is marked, over all of its runs."""
@@ -49,6 +50,9 @@ class CourseRun(msgspec.Struct, frozen=True, kw_only=True):
     is_new: bool
     is_comparable: bool
     figures: SuiteEntry
+
+
+_Numbered: TypeAlias = tuple[int, CourseRun]
 
 
 class CourseChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,36 +177,38 @@ def _section(number: int, course: Course) -> Section:
         f"course_{number}",
         "Runs, the newest first",
         indexed,
-        (text("run", "finished"), lambda row: row[1].finished[:16].replace("T", " ")),
-        (text("commit", "commit"), lambda row: (row[1].commit or "")[:8]),
-        (Column(title="pass@1", key="pass_at_1"), lambda row: row[1].figures.pass_at_1.value),
-        (
-            Column(title="95 %", key="pass_at_1_ci95", kind="interval", brief=False),
-            lambda row: _interval(row[1].figures.pass_at_1, least=0.0),
-        ),
-        (Column(title="reworded", key="reworded"), lambda row: row[1].figures.reworded.value),
-        (
-            Column(title="95 %", key="reworded_ci95", kind="interval", brief=False),
-            lambda row: _interval(row[1].figures.reworded, least=0.0),
-        ),
-        (Column(title="drop", key="drop", kind="signed"), lambda row: row[1].figures.drop.value),
-        (
-            Column(title="95 %", key="drop_ci95", kind="signed interval"),
-            lambda row: _interval(row[1].figures.drop, least=-1.0),
-        ),
-        (Column(title="AUC-E", key="auc_e"), lambda row: row[1].figures.auc_e),
+        col("run", "finished", lambda row: row[1].finished[:16].replace("T", " "), "text"),
+        col("commit", "commit", lambda row: (row[1].commit or "")[:8], "text"),
+        *_measured("pass_at_1", "pass@1", lambda run: run.figures.pass_at_1),
+        *_measured("reworded", "reworded", lambda run: run.figures.reworded),
+        *_measured("drop", "drop", lambda run: run.figures.drop, signed=True),
+        col("AUC-E", "auc_e", lambda row: row[1].figures.auc_e),
         *(
-            (Column(title=metric_label(name, short=True), key=name), _gated(name))
+            col(metric_label(name, short=True), name, _gated(name))
             for name in dict.fromkeys(name for run in course.runs for name in run.figures.gated)
         ),
-        (text("remark", "remark"), lambda row: remarks.get(row[0], "")),
+        col("remark", "remark", lambda row: remarks.get(row[0], ""), "text"),
         brief=_RUNS_SHOWN,
     )
     lead = f"{counted}: {'; '.join(lines) if lines else 'no change beyond chance'}."
     return Section(name=f"course-{number}", title=course.title, lead=lead, blocks=(table,))
 
 
-def _gated(metric: str) -> Callable[[tuple[int, CourseRun]], float | None]:
+def _measured(
+    key: str, title: str, figure: Callable[[CourseRun], MeasuredFigure], *, signed: bool = False
+) -> Iterator[ColumnOf[_Numbered]]:
+    """Yield the columns of a figure and of its interval, which the terminal shows if `signed`."""
+    yield col(title, key, lambda row: figure(row[1]).value, "signed" if signed else "figure")
+    yield col(
+        "95 %",
+        f"{key}_ci95",
+        lambda row: _interval(figure(row[1]), least=-1.0 if signed else 0.0),
+        "signed interval" if signed else "interval",
+        brief=signed,
+    )
+
+
+def _gated(metric: str) -> Callable[[_Numbered], float | None]:
     """Return the function that gives the cell of a metric for a numbered run."""
     return lambda row: row[1].figures.gated.get(metric)
 

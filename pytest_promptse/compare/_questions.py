@@ -68,6 +68,11 @@ class Group:
     elasticity: float | None
     soft: float | None
 
+    @property
+    def level(self) -> str:
+        """The distance in words."""
+        return "all" if self.distance is None else f"{self.distance:g}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Test:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_promptse.harden._search import LARGEST_LOSS, UNTOUCHED
 from pytest_promptse.record._queries import metric_in
-from pytest_promptse.record._sections import Column, Listing, Section, Table, table_of, text
+from pytest_promptse.record._sections import Listing, Section, col, table_of
 from pytest_promptse.reports._formatting import cause_words, signed
 from pytest_promptse.reports._ranking import (
     PARETO,
@@ -98,13 +98,10 @@ def sections_of(
                     "gain",
                     "Gain of the pass rate",
                     gains,
-                    (text("measured in", "stage"), lambda row: row[0]),
-                    (text("prompts", "prompts"), lambda row: row[1]),
-                    (Column(title="gain", key="gain", kind="signed"), lambda row: row[2].value),
-                    (
-                        Column(title="95 %", key="ci95", kind="signed interval"),
-                        lambda row: (row[2].low, row[2].high),
-                    ),
+                    col("measured in", "stage", lambda row: row[0], "text"),
+                    col("prompts", "prompts", lambda row: row[1], "text"),
+                    col("gain", "gain", lambda row: row[2].value, "signed"),
+                    col("95 %", "ci95", lambda row: (row[2].low, row[2].high), "signed interval"),
                 ),
             ),
         )
@@ -149,18 +146,20 @@ def _trade(record: Record, winner: str) -> Section:
             rows.append((label, *values, None if gap is None else gap.ci95))
         rows.append(("tokens per solved", old.tokens_per_solved, new.tokens_per_solved, None))
         rows.append(("cost per solved", old.cost_per_solved, new.cost_per_solved, None))
-    columns = (
-        text("figure", "figure"),
-        Column(title="before", key="before"),
-        Column(title="after", key="after"),
-        Column(title="95 % of the change", key="ci95", kind="signed interval"),
+    table = table_of(
+        "trade",
+        "Before and after",
+        [row for row in rows if row[1:3] != (None, None)],
+        col("figure", "figure", lambda row: row[0], "text"),
+        col("before", "before", lambda row: row[1]),
+        col("after", "after", lambda row: row[2]),
+        col("95 % of the change", "ci95", lambda row: row[3], "signed interval"),
     )
-    measured = tuple(row for row in rows if row[1:3] != (None, None))
     return Section(
         name="trade",
         title="Stability, pass rate and cost of both, in the confirmation",
         lead="The intervals cover other tasks like these, or other runs if there is one task.",
-        blocks=(Table(name="trade", title="Before and after", columns=columns, rows=measured),),
+        blocks=(table,),
     )
 
 
@@ -178,26 +177,22 @@ def _front(
         "front",
         "Candidates, as the first round measured them",
         front(record),
-        (
-            text("template", "template"),
-            lambda entry: ("◆ " if entry.pareto else "  ") + entry.name,
-        ),
+        col("template", "template", lambda e: ("◆ " if e.pareto else "  ") + e.name, "text"),
         *(metric_column(record, metric) for metric in shown),
-        (
-            Column(title="tokens per solved", key="tokens", kind="count"),
+        col(
+            "tokens per solved",
+            "tokens",
             lambda entry: entry.tokens_per_solved and round(entry.tokens_per_solved),
+            "count",
         ),
-        (
-            Column(title="rounds", key="rounds", kind="count"),
-            lambda entry: last.get(entry.name, 0),
-        ),
+        col("rounds", "rounds", lambda entry: last.get(entry.name, 0), "count"),
     )
     ideas = table_of(
         "ideas",
         "What the candidates do",
         [candidate for name, candidate in candidates.items() if name in last],
-        (text("template", "template"), lambda candidate: candidate.name),
-        (text("idea", "idea"), lambda candidate: candidate.idea),
+        col("template", "template", lambda candidate: candidate.name, "text"),
+        col("idea", "idea", lambda candidate: candidate.idea, "text"),
         brief=0,
     )
     return Section(
@@ -219,28 +214,21 @@ def _before_and_after(record: Record, winner: str) -> Section:
         title="Before and after, in the confirmation",
         lead="",
         blocks=(
-            Table(
-                name="levels",
-                title="Pass rate by distance",
-                columns=(
-                    text("prompts", "prompts"),
-                    Column(title="before", key="before"),
-                    Column(title="after", key="after"),
-                ),
-                rows=tuple((name, before[name], after.get(name)) for name in before),
+            table_of(
+                "levels",
+                "Pass rate by distance",
+                before,
+                col("prompts", "prompts", str, "text"),
+                col("before", "before", before.__getitem__),
+                col("after", "after", after.get),
             ),
-            Table(
-                name="causes",
-                title="Share of completions that fail, by cause",
-                columns=(
-                    text("cause", "cause"),
-                    Column(title="before", key="before"),
-                    Column(title="after", key="after"),
-                ),
-                rows=tuple(
-                    (cause_words(name), causes_before.get(name, 0.0), causes_after.get(name, 0.0))
-                    for name in sorted(causes_before | causes_after)
-                ),
+            table_of(
+                "causes",
+                "Share of completions that fail, by cause",
+                sorted(causes_before | causes_after),
+                col("cause", "cause", cause_words, "text"),
+                col("before", "before", lambda name: causes_before.get(name, 0.0)),
+                col("after", "after", lambda name: causes_after.get(name, 0.0)),
             ),
         ),
     )

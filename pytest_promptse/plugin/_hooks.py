@@ -23,7 +23,7 @@ from pytest_promptse.errors import (
     VariantError,
 )
 from pytest_promptse.plugin._fixtures import candidate, program, task
-from pytest_promptse.plugin._invocation import BAD_MARKS, given_settings, instrument_of, names_of
+from pytest_promptse.plugin._invocation import BAD_MARKS, given_settings, instrument_of
 from pytest_promptse.plugin._pytest_private import ini_names
 
 if TYPE_CHECKING:
@@ -232,12 +232,13 @@ def _check(config: pytest.Config, settings: Settings) -> None:
 
 def _check_model(config: pytest.Config, settings: Settings, spec: str) -> None:
     from pytest_promptse.models._registry import BACKENDS, split_spec
-    from pytest_promptse.plugin._extensions import offered_backend
+    from pytest_promptse.run._extensions import Extensions, model_options
 
     name = spec.partition(":")[0]
-    if name in BACKENDS or offered_backend(config, settings, spec) is None:
+    added = Extensions(config.hook)
+    if name in BACKENDS or added.offered_backend(spec, model_options(settings)) is None:
         try:
-            split_spec(spec, also=names_of(config, "backend"))
+            split_spec(spec, also=added.names("backend"))
         except SettingsError as error:
             unread = None if name in BACKENDS else _unread_conftest(config, "backend")
             if unread is None:
@@ -285,14 +286,16 @@ def _check_variants(config: pytest.Config, given: GivenSettings) -> None:
 
 
 def _check_rewriter(config: pytest.Config, settings: Settings, library: Library) -> None:
-    from pytest_promptse.plugin._extensions import backend_named, rewriter_named
+    from pytest_promptse.run._extensions import Extensions, model_options
+
+    added = Extensions(config.hook)
 
     def checked(spec: str) -> Backend:
         _check_model(config, settings, spec)
-        return backend_named(config, settings, spec)
+        return added.backend(spec, model_options(settings))
 
     try:
-        rewriter = rewriter_named(config, settings.rewriter, library=library, backend=checked)
+        rewriter = added.rewriter(settings.rewriter, library=library, backend=checked)
     except VariantError:
         if _unread_conftest(config, "rewriter") is None:
             raise
@@ -318,9 +321,10 @@ def _check_report(config: pytest.Config, report: str) -> None:
 
         check_installed()
     from pytest_promptse.reports._writers import KINDS
+    from pytest_promptse.run._extensions import Extensions
 
     if kind not in KINDS:
-        kinds = [*KINDS, *names_of(config, "report")]
+        kinds = [*KINDS, *Extensions(config.hook).names("report")]
         raise SettingsError(
             f"--promptse-report {report}: there is no report {kind!r}{nearest(kind, kinds)}; "
             f"there are {', '.join(kinds)}"

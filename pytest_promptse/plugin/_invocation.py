@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -208,11 +208,6 @@ def _typed_options(arguments: Sequence[str]) -> Iterator[str]:
         typed = [argument] if equals or option.is_switch else [argument, next(rest)]
         if option.name not in _OF_WHOLE_RUN:
             yield from map(redact_argument, typed)
-
-
-def names_of(config: pytest.Config, kind: Literal["backend", "rewriter", "report"]) -> list[str]:
-    """Return the names that other plugins add, for the lists in error messages."""
-    return [name for added in config.hook.pytest_promptse_names(kind=kind) for name in added]
 
 
 def instrument_of(config: pytest.Config, path: Path) -> Instrument | None:

@@ -16,7 +16,6 @@ from msgspec.structs import replace as replace_fields
 from pytest_promptse.compare._baseline import Baselines
 from pytest_promptse.errors import ModelError, PromptseError, RecordError, SettingsError, StoreError
 from pytest_promptse.plugin._checks import explain_comparison, folders_noted
-from pytest_promptse.plugin._extensions import backend_named, rewriter_named
 from pytest_promptse.plugin._instrument_items import (
     InstrumentItem,
     instrument_records,
@@ -39,6 +38,7 @@ from pytest_promptse.record._instruments import with_baseline
 from pytest_promptse.record._verdicts import remedy
 from pytest_promptse.reports._writers import writer_of
 from pytest_promptse.reports.terminal._summary import render
+from pytest_promptse.run._extensions import Extensions, model_options
 from pytest_promptse.run._run import PromptseRun
 from pytest_promptse.run._shards import plan_shard
 from pytest_promptse.sandbox._checker import open_descriptors
@@ -108,6 +108,7 @@ class PromptseSession:
         self.given = given_settings(config)
         self.repeated_errors = RepeatedErrors()
         self._config = config
+        self._extensions = Extensions(config.hook)
         self._is_worker = hasattr(config, "workerinput")
         self._suites_with_own_id: dict[tuple[int, str], Suite] = {}
         self._headlines: list[str] = []
@@ -362,10 +363,10 @@ class PromptseSession:
         return self._shard.measures(target.suite.id, None if task is None else task.id)
 
     def _create_backend(self, spec: str) -> Backend:
-        return backend_named(self._config, self.run.settings, spec)
+        return self._extensions.backend(spec, model_options(self.run.settings))
 
     def _create_rewriter(self, spec: str, library: Library) -> Rewriter:
-        return rewriter_named(self._config, spec, library=library, backend=self.run.backend)
+        return self._extensions.rewriter(spec, library=library, backend=self.run.backend)
 
     def _start(
         self,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from pytest_promptse.record._sections import Block, Column, Kind, Table, text
+from pytest_promptse.record._sections import Block, Kind, Table, col, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -135,15 +135,13 @@ class InstrumentRecord(msgspec.Struct, frozen=True, kw_only=True):
 def figure_table(name: str, title: str, figures: Sequence[FigureRecord]) -> Table:
     """Return a table of figures of one kind with their intervals."""
     kind = figures[0].kind if figures else "figure"
-    return Table(
-        name=name,
-        title=title,
-        columns=(
-            text("figure", "figure"),
-            Column(title="value", key="value", kind=kind),
-            Column(title="95 %", key="ci95", kind="interval"),
-        ),
-        rows=tuple((figure.label, figure.value, figure.ci95) for figure in figures),
+    return table_of(
+        name,
+        title,
+        figures,
+        col("figure", "figure", lambda figure: figure.label, "text"),
+        col("value", "value", lambda figure: figure.value, kind),
+        col("95 %", "ci95", lambda figure: figure.ci95, "interval"),
     )
 
 

@@ -57,6 +57,10 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, tag="table"):
         )
 
 
+ColumnOf: TypeAlias = "tuple[Column, Callable[[_T], Cell]]"
+"""A column of a table of items of one type, and the function that computes its cells."""
+
+
 class Prose(msgspec.Struct, frozen=True, kw_only=True, tag="prose"):
     """A paragraph of text."""
 
@@ -133,18 +137,9 @@ def tables_in(blocks: Iterable[Block]) -> tuple[Table, ...]:
     return tuple(block for block in blocks if isinstance(block, Table))
 
 
-def text(title: str, key: str, *, brief: bool = True) -> Column:
-    """Return a column of words.
-
-    `title` is the heading and `key` the name in CSV. The terminal shows the column only if `brief`
-    is True.
-    """
-    return Column(title=title, key=key, kind="text", brief=brief)
-
-
 def col(
     title: str, key: str, cell: Callable[[_T], Cell], kind: Kind = "figure", *, brief: bool = True
-) -> tuple[Column, Callable[[_T], Cell]]:
+) -> ColumnOf[_T]:
     """Return a column and the function that computes its cells, for `table_of`.
 
     `title`, `key`, `kind` and `brief` are those of the column.
@@ -156,7 +151,7 @@ def table_of(
     name: str,
     title: str,
     items: Iterable[_T],
-    *columns: tuple[Column, Callable[[_T], Cell]],
+    *columns: ColumnOf[_T],
     brief: int | None = None,
 ) -> Table:
     """Return a table with one row for each item, from each column and what computes its cells.

@@ -5,14 +5,14 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_promptse.record._sections import Column, Section, Table, col, table_of, text
+from pytest_promptse.record._sections import Section, col, table_of
 from pytest_promptse.reports._formatting import cause_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_promptse.record._instruments import BoundsRecord, FigureRecord, InstrumentRecord
-    from pytest_promptse.record._sections import Block, Cell
+    from pytest_promptse.record._sections import Block, ColumnOf, Kind, Table
 
 _FEWEST_MODELS = 3
 
@@ -102,36 +102,42 @@ def _figures(
 ) -> Table:
     """Return a table with one row for each figure, and the columns of each result."""
     kind, instrument = figures[0].kind, administered[0].result
-    columns = [text("figure", "figure")]
+    columns: list[ColumnOf[FigureRecord]] = [
+        col("figure", "figure", lambda figure: figure.label, "text")
+    ]
     for side in administered:
-        columns += [
-            Column(title=side.label, key=side.label, kind=kind),
-            Column(title="95 %", key=f"{side.label} ci95", kind="interval", brief=False),
-        ]
+        columns += _side_columns(side, kind)
     references = {
         figure.name: figure.reference
         for side in administered
         for figure in side.result.figures
         if figure.reference is not None
     }
-    has_references = any(figure.name in references for figure in figures)
-    if has_references:
+    if any(figure.name in references for figure in figures):
         title = instrument.reference or "reference"
-        columns.append(Column(title=title, key="reference", kind=kind))
-    rows: list[tuple[Cell, ...]] = []
-    for figure in figures:
-        cells: list[Cell] = [figure.label]
-        for side in administered:
-            same = side.result.figure(figure.name)
-            cells += [same.value if same else None, same.ci95 if same else None]
-        rows.append((*cells, *([references.get(figure.name)] if has_references else [])))
-    return Table(
-        name=f"{instrument.instrument}-{number}" if number else instrument.instrument,
-        title=group or "Figures",
-        columns=tuple(columns),
-        rows=tuple(rows),
+        columns.append(col(title, "reference", lambda f: references.get(f.name), kind))
+    return table_of(
+        f"{instrument.instrument}-{number}" if number else instrument.instrument,
+        group or "Figures",
+        figures,
+        *columns,
         brief=None if figures[0].brief else 0,
     )
+
+
+def _side_columns(side: Administered, kind: Kind) -> Iterator[ColumnOf[FigureRecord]]:
+    """Yield the columns of the figures of one result."""
+
+    def value(figure: FigureRecord) -> float | None:
+        same = side.result.figure(figure.name)
+        return same.value if same else None
+
+    def ci95(figure: FigureRecord) -> tuple[float, float] | None:
+        same = side.result.figure(figure.name)
+        return same.ci95 if same else None
+
+    yield col(side.label, side.label, value, kind)
+    yield col("95 %", f"{side.label} ci95", ci95, "interval", brief=False)
 
 
 def _correlations(administered: Sequence[Administered]) -> Iterator[str]:

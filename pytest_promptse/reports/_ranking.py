@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pytest_promptse.record._schema import MetricRecord, RankingRecord, Record
-    from pytest_promptse.record._sections import Cell, Column, Kind, Table
+    from pytest_promptse.record._sections import Cell, ColumnOf, Kind, Table
     from pytest_promptse.scoring._scores import Difference, Ranked, Ranking
 
 _T = TypeVar("_T")
@@ -63,14 +63,12 @@ def shown_metrics(ranking: Ranking) -> list[str]:
     return [name for name in ranking.entries[0].figures if is_shown(name)]
 
 
-def metric_column(record: Record, name: str) -> tuple[Column, Callable[[Ranked], Cell]]:
+def metric_column(record: Record, name: str) -> ColumnOf[Ranked]:
     """Return a column for a metric of the entries of a ranking in a record, for `table_of`."""
     return figure_column(name, lambda entry: entry.figures.get(name), metric_in(record, name))
 
 
-def figure_column(
-    name: str, value: Callable[[_T], Cell], described: MetricRecord
-) -> tuple[Column, Callable[[_T], Cell]]:
+def figure_column(name: str, value: Callable[[_T], Cell], described: MetricRecord) -> ColumnOf[_T]:
     """Return a column for a metric and what computes its cells, for `table_of`.
 
     The terminal shows the figures that decide, and those that every comparison shows.
@@ -137,7 +135,7 @@ class _PairOfEntries(NamedTuple):
 
 def difference_columns(
     metric: str, gap_of: Callable[[_T], Difference | None]
-) -> Iterator[tuple[Column, Callable[[_T], Cell]]]:
+) -> Iterator[ColumnOf[_T]]:
     """Yield the columns of a difference in `metric` and of its interval, for `table_of`.
 
     `gap_of` returns the difference of a row.

@@ -84,8 +84,8 @@ def test_names_of_plugins_are_in_the_lists_of_errors(capsys):
     assert main(["variants", "show", "test_numbers.py", "--rewriter", "lout"]) == 2
     assert "did you mean 'loud'?" in capsys.readouterr().err
     with pytest.raises(SettingsError, match=r"one of tiny, .*, echo$"):
-        _extensions.backend("nothing:m")
-    assert _extensions.backend("echo:m").spec == "echo:m"
+        _extensions.extensions().backend("nothing:m")
+    assert _extensions.extensions().backend("echo:m").spec == "echo:m"
 
 
 def test_an_error_in_conftest_is_named(tmp_path, capsys):

@@ -277,7 +277,14 @@ def test_runs_in_another_mode_are_compared_by_pass_rates():
 
 
 def test_a_baseline_that_stopped_early_comes_with_a_caution():
-    rounds = {"look": 1, "looks": 3, "decided": True, "n_variants": 4, "completions": 8, "max_completions": 20}
+    rounds = {
+        "look": 1,
+        "looks": 3,
+        "decided": True,
+        "n_variants": 4,
+        "completions": 8,
+        "max_completions": 20,
+    }
     there = run(0.5, suites=[suite(rounds=RoundsRecord(**rounds))])
     assert compared(run(0.5), there).notes == [
         "the baseline stopped early, so its AUC-E may be off by up to 0.05"

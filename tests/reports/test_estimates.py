@@ -41,6 +41,13 @@ def test_what_intervals_speak_for_is_said_once():
 
 
 def test_a_suite_that_stopped_early_says_that_its_figure_is_biased():
-    end = {"look": 1, "looks": 3, "decided": True, "n_variants": 4, "completions": 8, "max_completions": 20}
+    end = {
+        "look": 1,
+        "looks": 3,
+        "decided": True,
+        "n_variants": 4,
+        "completions": 8,
+        "max_completions": 20,
+    }
     assert EARLY in list(scopes([suite(rounds=RoundsRecord(**end))]))
     assert EARLY not in list(scopes([suite(rounds=RoundsRecord(**end | {"look": 3}))]))

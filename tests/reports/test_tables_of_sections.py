@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_promptse.record._sections import Column, filled, table_of, text
+from pytest_promptse.record._sections import col, filled, table_of
 from pytest_promptse.reports._cells import sort_value, written
 from pytest_promptse.reports._formatting import DASH, MINUS
 
@@ -12,8 +12,8 @@ def test_each_column_stands_beside_what_computes_its_cells():
         "words",
         "Words",
         ["ab", "c"],
-        (text("word", "word"), lambda word: word),
-        (Column(title="letters", key="n", kind="count"), len),
+        col("word", "word", str, "text"),
+        col("letters", "n", len, "count"),
         brief=1,
     )
     assert [column.key for column in table.columns] == ["word", "n"]
@@ -22,7 +22,7 @@ def test_each_column_stands_beside_what_computes_its_cells():
 
 
 def test_tables_without_rows_are_left_out():
-    full, empty = (table_of("t", "T", items, (text("a", "a"), str)) for items in ("a", ""))
+    full, empty = (table_of("t", "T", items, col("a", "a", str, "text")) for items in ("a", ""))
     assert filled((empty, full)) == (full,)
 
 

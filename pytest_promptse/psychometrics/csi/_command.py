@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from pytest_promptse.errors import SettingsError
-from pytest_promptse.psychometrics._score_command import add_score_parser, write_scores
+from pytest_promptse.psychometrics._commands import Score, add_commands, add_score_parser
 from pytest_promptse.psychometrics.csi._scoring import FIGURES
-from pytest_promptse.record._sections import Listing, table_of, text
+from pytest_promptse.record._sections import Listing, col, table_of
 from pytest_promptse.reports._formatting import NOT_MEASURED, short
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     from pytest_promptse.instruments._measurement import Commands
     from pytest_promptse.psychometrics.csi._published import Administration
@@ -28,10 +29,11 @@ _HUMANEVAL = "humaneval"
 
 def add_parser(subparsers: Commands) -> None:
     """Add the ``csi`` commands, each of which sets ``func``. ``func`` returns the exit code."""
-    csi = subparsers.add_parser(
-        "csi", help="build word lists of the Core Sentiment Inventory, and score responses"
+    commands = add_commands(
+        subparsers,
+        "csi",
+        about="build word lists of the Core Sentiment Inventory, and score responses",
     )
-    commands = csi.add_subparsers(title="commands", metavar="COMMAND", required=True)
     build = commands.add_parser(
         "build",
         help="build a word list of frequent nouns and verbs",
@@ -75,7 +77,7 @@ def add_parser(subparsers: Commands) -> None:
             "intervals. FILES are CSV files or experiment folders as the inventory's authors "
             "published them, or JSON Lines with 'run', 'words' and 'response'."
         ),
-        func=_score,
+        score=_scores,
     )
     score.add_argument(
         "--words", metavar="LIST", help="word list that the numbers of a CSV file refer to"
@@ -133,7 +135,7 @@ def _corpus(name: str) -> tuple[str, str]:
         raise SettingsError(f"{name}: cannot be read ({error}); check the path") from None
 
 
-def _score(chosen: argparse.Namespace) -> int:
+def _scores(chosen: argparse.Namespace) -> Iterator[Score]:
     from pytest_promptse.psychometrics.csi._published import (  # noqa: PLC0415 - `--help` is quick
         read_administrations,
     )
@@ -143,25 +145,18 @@ def _score(chosen: argparse.Namespace) -> int:
     if chosen.words_per_prompt is not None and chosen.words_per_prompt < 1:
         raise SettingsError("csi score: --words-per-prompt is not positive")
     listed = load_words(chosen.words) if chosen.words else None
-    scored: list[tuple[Administration, CsiScores, dict[str, tuple[str, ...]]]] = []
     for path in chosen.files:
         for data in read_administrations(
             path, words_per_prompt=chosen.words_per_prompt, words=listed
         ):
             top = top_words(data.codes, data.words, chosen.top) if chosen.top else {}
-            scored.append((data, score(data.codes, data.batches), top))
-    write_scores(
-        [_json_row(data, scores, top) for data, scores, top in scored],
-        [
-            (
-                f"{data.model}, {data.language}: {scores.n_words} words x {scores.n_runs} runs",
-                _blocks(data, scores, top),
+            scores = score(data.codes, data.batches)
+            yield Score(
+                title=f"{data.model}, {data.language}: {scores.n_words} words x {scores.n_runs} "
+                "runs",
+                blocks=_blocks(data, scores, top),
+                row=_json_row(data, scores, top),
             )
-            for data, scores, top in scored
-        ],
-        as_json=chosen.json,
-    )
-    return 0
 
 
 def _blocks(
@@ -171,11 +166,13 @@ def _blocks(
         "scores",
         "Scores",
         FIGURES,
-        (text("figure", "figure"), lambda name: name),
-        (text("value", "value"), lambda name: _digits(getattr(scores, name).value)),
-        (
-            text("95 %", "ci95"),
+        col("figure", "figure", str, "text"),
+        col("value", "value", lambda name: _digits(getattr(scores, name).value), "text"),
+        col(
+            "95 %",
+            "ci95",
             lambda name: ", ".join(map(_digits, getattr(scores, name).ci95 or ())),
+            "text",
         ),
     )
     lines = []

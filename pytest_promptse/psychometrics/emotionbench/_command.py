@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from pytest_promptse.errors import SettingsError
-from pytest_promptse.psychometrics._score_command import add_score_parser, write_scores
+from pytest_promptse.psychometrics._commands import Score, add_commands, add_score_parser
 from pytest_promptse.record._sections import Prose
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     from pytest_promptse.instruments._measurement import Commands
     from pytest_promptse.psychometrics.emotionbench._scoring import Method
@@ -25,10 +26,11 @@ _Scored: TypeAlias = "tuple[dict[str, Any], ScaleResult]"
 
 def add_parser(subparsers: Commands) -> None:
     """Add the ``emotionbench`` commands, which each set ``func`` to return the exit code."""
-    bench = subparsers.add_parser(
-        "emotionbench", help="import EmotionBench from a clone, and score responses"
+    commands = add_commands(
+        subparsers,
+        "emotionbench",
+        about="import EmotionBench from a clone, and score responses",
     )
-    commands = bench.add_subparsers(title="commands", metavar="COMMAND", required=True)
     load = commands.add_parser(
         "import",
         help="import situations and scales from a clone of the authors' repository",
@@ -54,7 +56,7 @@ def add_parser(subparsers: Commands) -> None:
             "FILES are response CSV files as the authors published them, or the workbook of their "
             "crowd study."
         ),
-        func=_score,
+        score=_scores,
     )
     score.add_argument(
         "--method",
@@ -78,14 +80,21 @@ def _import(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _score(chosen: argparse.Namespace) -> int:
-    results = [_read(path, chosen.method) for path in chosen.files]
-    write_scores(
-        [{**about, **msgspec.to_builtins(scale)} for about, scale in results],
-        [_text(scored) for scored in results],
-        as_json=chosen.json,
-    )
-    return 0
+def _scores(chosen: argparse.Namespace) -> Iterator[Score]:
+    from pytest_promptse.psychometrics.emotionbench._tables import scale_blocks  # noqa: PLC0415
+
+    for path in chosen.files:
+        about, scale = _read(path, chosen.method)
+        blocks: list[Block] = []
+        if malformed := about["malformed"]:
+            blocks.append(
+                Prose(text=f"left out, since items are missing or off the scale: {malformed}")
+            )
+        yield Score(
+            title=f"{about['model']}, {scale.scale}, method {about['method']}",
+            blocks=[*blocks, *scale_blocks(scale, plots=False)],
+            row={**about, **msgspec.to_builtins(scale)},
+        )
 
 
 def _read(path: Path, method: Method) -> _Scored:
@@ -143,15 +152,3 @@ def _crowd(path: Path) -> _Scored:
 
 def _about(path: Path, model: str, method: str, malformed: int) -> dict[str, Any]:
     return {"source": str(path), "model": model, "method": method, "malformed": malformed}
-
-
-def _text(scored: _Scored) -> tuple[str, list[Block]]:
-    from pytest_promptse.psychometrics.emotionbench._tables import scale_blocks  # noqa: PLC0415
-
-    about, scale = scored
-    blocks: list[Block] = []
-    if about["malformed"]:
-        count = about["malformed"]
-        blocks.append(Prose(text=f"left out, since items are missing or off the scale: {count}"))
-    blocks += scale_blocks(scale, plots=False)
-    return f"{about['model']}, {scale.scale}, method {about['method']}", blocks

@@ -22,21 +22,14 @@ from pytest_promptse.psychometrics.emotionbench._scoring import (
     summarise,
 )
 from pytest_promptse.record._instruments import FigureRecord
-from pytest_promptse.record._sections import (
-    Column,
-    Intervals,
-    PlottedInterval,
-    Prose,
-    Table,
-    text,
-)
+from pytest_promptse.record._sections import Intervals, PlottedInterval, Prose, col, table_of
 from pytest_promptse.reports._formatting import ARROWS, NOT_MEASURED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from pytest_promptse.psychometrics.emotionbench._scoring import AffectChange
-    from pytest_promptse.record._sections import Block, Cell
+    from pytest_promptse.record._sections import Block, ColumnOf, Table
 
 __all__ = ["ScaleResult", "change_label", "rows_with_norms", "scale_blocks", "scale_figures"]
 
@@ -234,34 +227,42 @@ def _table(
     brief: int | None,
 ) -> Table:
     has_norms = any(change.human for rows in changes.values() for change in rows)
-    columns = [text("situations", "situations")]
-    for category in changes:
-        # Imported scales may have more totals than fit a terminal. Other reports show them all.
-        shown = category == OVERALL_CATEGORY or OVERALL_CATEGORY not in changes
-        columns += [
-            text("", f"{category} arrow", brief=shown),
-            Column(title=category, key=category, kind="points", brief=shown),
-            Column(title="95 %", key=f"{category} ci95", kind="signed interval", brief=False),
-        ]
-        if has_norms:
-            columns.append(
-                Column(title="human", key=f"{category} human", kind="points", brief=shown)
+    return table_of(
+        name,
+        title,
+        [row for row in zip(*changes.values(), strict=True) if _is_factor(row[0]) == factors],
+        col("situations", "situations", lambda row: change_label(row[0].name), "text"),
+        *(
+            column
+            for place, category in enumerate(changes)
+            # Imported scales may have more totals than fit a terminal. Other reports show them all.
+            for column in _columns(
+                place,
+                category,
+                has_norms=has_norms,
+                brief=category == OVERALL_CATEGORY or OVERALL_CATEGORY not in changes,
             )
-    rows: dict[str, list[Cell]] = {}
-    for by_category in zip(*changes.values(), strict=True):
-        first = by_category[0]
-        if _is_factor(first) != factors:
-            continue
-        cells = rows.setdefault(first.name, [change_label(first.name)])
-        for change in by_category:
-            arrow = "" if change.delta is None else ARROWS[change.arrow]
-            cells += [arrow, change.delta, change.ci95]
-            if has_norms:
-                cells.append(change.human.delta if change.human else None)
-    return Table(
-        name=name,
-        title=title,
-        columns=tuple(columns),
-        rows=tuple(map(tuple, rows.values())),
+        ),
         brief=brief,
     )
+
+
+def _columns(
+    place: int, category: str, *, has_norms: bool, brief: bool
+) -> Iterator[ColumnOf[tuple[AffectChange, ...]]]:
+    """Yield the columns of a category, whose change is at `place` in each row."""
+
+    def human(row: tuple[AffectChange, ...]) -> float | None:
+        norm = row[place].human
+        return norm.delta if norm else None
+
+    yield col("", f"{category} arrow", lambda row: _arrow(row[place]), "text", brief=brief)
+    yield col(category, category, lambda row: row[place].delta, "points", brief=brief)
+    key = f"{category} ci95"
+    yield col("95 %", key, lambda row: row[place].ci95, "signed interval", brief=False)
+    if has_norms:
+        yield col("human", f"{category} human", human, "points", brief=brief)
+
+
+def _arrow(change: AffectChange) -> str:
+    return "" if change.delta is None else ARROWS[change.arrow]
