@@ -26,7 +26,7 @@ from pytest_promptse.record._schema import json_schema
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from pytest_promptse.config._options import Option
+    from pytest_promptse.config._option import Option
 
 ROOT = Path(__file__).resolve().parent.parent
 # Sections of a docstring that list the fields of a class or the parameters of a function.

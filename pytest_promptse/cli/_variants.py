@@ -34,6 +34,7 @@ from pytest_promptse.variants._generate import Selection, VariantSet, generate
 from pytest_promptse.variants._library_files import load_library
 from pytest_promptse.variants._registry import REWRITERS
 from pytest_promptse.variants._show import described, facts
+from pytest_promptse.variants.invariance._finding import no_findings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -228,10 +229,6 @@ def _prompt_task(name: str, prompt: str, entry_point: str | None) -> Task:
     return Task(id=name, prompt=prompt, entry_point=entry_point)
 
 
-def _no_findings(_text: str) -> Iterable[Finding]:
-    return ()
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Reworded:
     """A task, or a prompt template around a task, of which variants are made.
@@ -248,7 +245,7 @@ class _Reworded:
 
     task: Task
     around: Task | None = None
-    findings: Callable[[str], Iterable[Finding]] = _no_findings
+    findings: Callable[[str], Iterable[Finding]] = no_findings
 
     @property
     def name(self) -> str:
@@ -297,10 +294,8 @@ def _made(chosen: argparse.Namespace) -> Iterator[tuple[_Reworded, VariantSet]]:
         for subject, choice in subjects:
             yield subject, generate(subject.task, choice, rewriter=rewriter, also=subject.findings)
         return
-    from pytest_promptse.run._model_variants import (  # noqa: PLC0415 - only a model needs a store
-        rewrites,
-        write_all,
-    )
+    from pytest_promptse.run._model_variants import rewrites  # noqa: PLC0415 - only a model needs a store
+    from pytest_promptse.run._writing import write_all  # noqa: PLC0415 - only a model needs a store
 
     wanted = [
         rewrites(

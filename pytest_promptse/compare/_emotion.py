@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from pytest_promptse.compare._common_subset import CommonSubset
     from pytest_promptse.compare._entry import ComparedEntry, TaskKey
     from pytest_promptse.compare._leaderboard import LeaderboardRow
-    from pytest_promptse.record._schema import CalibrationRecord, EmotionRecord
+    from pytest_promptse.record._figures import CalibrationRecord
+    from pytest_promptse.record._schema import EmotionRecord
     from pytest_promptse.scoring._groups import Pairwise
     from pytest_promptse.scoring._regression import Increment
     from pytest_promptse.store._measured_variant import VariantRecord

@@ -17,11 +17,12 @@ import numpy as np
 
 from pytest_promptse.compare._baseline import FOLDER
 from pytest_promptse.errors import RecordError
-from pytest_promptse.record._schema import Interval, Record
+from pytest_promptse.record._schema import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from pytest_promptse.record._figures import Interval
     from pytest_promptse.record._schema import SuiteRecord, TaskRecord
 
 SUFFIX = ".history.jsonl"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pytest_promptse.compare._leaderboard import LeaderboardRow
     from pytest_promptse.compare._study import Study
     from pytest_promptse.config._metrics import Metric
-    from pytest_promptse.record._schema import ControlLevelRecord, ControlRecord
+    from pytest_promptse.record._figures import ControlLevelRecord, ControlRecord
     from pytest_promptse.record._sections import Cell, ColumnOf, Kind
 
 _CHANGES_SHOWN = 8

@@ -9,7 +9,7 @@ from pytest_promptse.config._options import OPTIONS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pytest_promptse.config._options import Option
+    from pytest_promptse.config._option import Option
 
 GATES = "gates"
 TITLES: Mapping[str, str] = {

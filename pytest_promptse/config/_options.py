@@ -3,113 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from pytest_promptse.config import _option_types
 from pytest_promptse.config._metrics import METRICS, compared_metrics
+from pytest_promptse.config._option import Option, threshold_option
 from pytest_promptse.errors import SettingsError
 
 if TYPE_CHECKING:
     from pytest_promptse.config._metrics import Metric
-
-
-class Option(NamedTuple):
-    """A setting: its command-line flag, its key in the ini file and its keyword on the mark.
-
-    Attributes
-    ----------
-    name
-        The keyword on the mark. Flag and ini key derive from it.
-    parse
-        Checks and converts a raw value. Raises ValueError or TypeError.
-    default
-        The value if none is given.
-    help
-        One line for ``--help``, with ``%`` written as ``%%``.
-    metavar
-        The placeholder of the value in ``--help``, such as ``SECONDS``.
-    marker
-        True if a mark or suite file may set the option.
-    repeatable
-        True if the flag may be given several times.
-    flag_only
-        True if the option has no key in the ini file.
-    """
-
-    name: str
-    parse: _option_types.Parse
-    default: Any
-    help: str
-    metavar: str = "VALUE"
-    marker: bool = False
-    repeatable: bool = False
-    flag_only: bool = False
-
-    @property
-    def flag(self) -> str:
-        """The command-line flag."""
-        return "--promptse-" + self.name.replace("_", "-")
-
-    @property
-    def ini(self) -> str:
-        """The key in the ini file."""
-        return "promptse_" + self.name
-
-    @property
-    def is_switch(self) -> bool:
-        """True if the flag takes no value."""
-        return self.parse is _option_types.switch
-
-    @property
-    def shown_default(self) -> str:
-        """The default as a user would type it, or an empty text if there is none."""
-        value = self.default
-        if value is None or value is False or (isinstance(value, tuple | dict) and not value):
-            return ""
-        if self.parse is _option_types.size:
-            return f"{value >> 20}MiB"
-        if isinstance(value, tuple):
-            return ",".join(map(str, value))
-        return f"{value:g}" if isinstance(value, float) else str(value)
-
-    @property
-    def full_help(self) -> str:
-        """The line for ``--help``, with the default."""
-        if not self.shown_default or "default" in self.help:
-            return self.help
-        return f"{self.help} (default: {self.shown_default})"
-
-    def read(self, value: object, where: str) -> Any:
-        """Return the checked value.
-
-        Parameters
-        ----------
-        value
-            The raw value.
-        where
-            The place of the value, such as ``pytest.ini``, for the error message.
-
-        Raises
-        ------
-        SettingsError
-            If the value cannot be used.
-        """
-        if isinstance(value, list) and len(value) == 1:
-            # A repeatable flag comes as a list; the error shows the value as it was typed.
-            [value] = value
-        try:
-            return self.parse(value)
-        except (ValueError, TypeError) as error:
-            reason = str(error)
-            if reason.startswith("could not convert"):
-                reason = "not a number"
-            raise SettingsError(f"{where}: {value!r} is {_joined(reason)}") from None
-
-
-def _joined(reason: str) -> str:
-    """Return a form of `reason` that can follow the word "is" in the error message."""
-    clauses = ("names ", "the ", "'")
-    return f"unusable: {reason}" if reason.startswith(clauses) else reason
 
 
 # The name of a metric becomes a part of options, node ids and keys of JSON.
@@ -131,31 +33,6 @@ LANGUAGES = (
 )
 CALLED_LANGUAGES = ("python", "javascript", "typescript")
 """The languages whose functions a check can call."""
-
-
-def _option(name: str, parse: _option_types.Parse, default: Any, help_: str, **more: Any) -> Option:
-    return Option(name=name, parse=parse, default=default, help=help_, **more)
-
-
-def threshold_option(metric: Metric) -> Option:
-    """Return the option that sets the threshold of a metric.
-
-    Raises
-    ------
-    ValueError
-        If the metric has no gate.
-    """
-    if metric.option is None or metric.threshold_help is None:
-        raise ValueError(f"the metric {metric.name} has no gate, so it has no option")
-    parse = _option_types.above(0) if metric.unit == "ratio" else _option_types.between(0, 1)
-    return _option(
-        metric.option,
-        _option_types.elasticities if metric.by_distance else parse,
-        None,
-        metric.threshold_help,
-        metavar="X",
-        marker=True,
-    )
 
 
 def add_metric(metric: Metric) -> Option | None:
@@ -198,7 +75,7 @@ def remove_metric(metric: Metric) -> None:
 OPTIONS: dict[str, Option] = {
     option.name: option
     for option in (
-        _option(
+        Option(
             "model",
             _option_types.texts,
             (),
@@ -207,20 +84,20 @@ OPTIONS: dict[str, Option] = {
             metavar="BACKEND:NAME",
             repeatable=True,
         ),
-        _option(
+        Option(
             "require_model",
             _option_types.switch,
             False,
             "fail if promptse tests are selected but no model is given, instead of skipping them",
         ),
-        _option(
+        Option(
             "base_url",
             _option_types.text,
             None,
             "address of an OpenAI-compatible server for openai: models",
             metavar="URL",
         ),
-        _option(
+        Option(
             "header",
             _option_types.headers,
             (),
@@ -228,56 +105,56 @@ OPTIONS: dict[str, Option] = {
             metavar="'NAME: VALUE'",
             repeatable=True,
         ),
-        _option(
+        Option(
             "ca_bundle",
             _option_types.text,
             None,
             "PEM file of the certificate authorities that sign the server's certificate",
             metavar="PATH",
         ),
-        _option(
+        Option(
             "client_certificate",
             _option_types.text,
             None,
             "PEM file of the certificate that the server demands (mutual TLS)",
             metavar="PATH",
         ),
-        _option(
+        Option(
             "client_key",
             _option_types.text,
             None,
             "PEM file of the client certificate's key, if it is in a file of its own",
             metavar="PATH",
         ),
-        _option(
+        Option(
             "proxy",
             _option_types.text,
             None,
             "address of the proxy to the server (default: HTTPS_PROXY, HTTP_PROXY and NO_PROXY)",
             metavar="URL",
         ),
-        _option(
+        Option(
             "api",
             _option_types.choice("chat", "completions", "responses"),
             None,
             "API of the server (default: detected with a first request)",
             metavar="NAME",
         ),
-        _option(
+        Option(
             "vllm_args",
             _option_types.engine_args,
             {},
             "engine arguments of vllm: models, with the names that `vllm serve` uses",
             metavar="'NAME=VALUE …'",
         ),
-        _option(
+        Option(
             "preset",
             _option_types.choice("smoke", "ci", "paper"),
             "ci",
             "amount of sampling: smoke, ci (default) or paper",
             metavar="NAME",
         ),
-        _option(
+        Option(
             "mode",
             _option_types.choice("auto", "promptse", "light"),
             "auto",
@@ -286,7 +163,7 @@ OPTIONS: dict[str, Option] = {
             metavar="NAME",
             marker=True,
         ),
-        _option(
+        Option(
             "weighting",
             _option_types.choice("sum", "mean", "uniform"),
             "sum",
@@ -294,7 +171,7 @@ OPTIONS: dict[str, Option] = {
             metavar="NAME",
             marker=True,
         ),
-        _option(
+        Option(
             "samples",
             _option_types.samples,
             8,
@@ -303,7 +180,7 @@ OPTIONS: dict[str, Option] = {
             metavar="M|auto",
             marker=True,
         ),
-        _option(
+        Option(
             "original_samples",
             _option_types.whole(1),
             None,
@@ -311,7 +188,7 @@ OPTIONS: dict[str, Option] = {
             metavar="M",
             marker=True,
         ),
-        _option(
+        Option(
             "variants",
             _option_types.whole(1),
             4,
@@ -319,7 +196,7 @@ OPTIONS: dict[str, Option] = {
             metavar="K",
             marker=True,
         ),
-        _option(
+        Option(
             "distances",
             _option_types.distances,
             (0.1, 0.2, 0.3),
@@ -327,7 +204,7 @@ OPTIONS: dict[str, Option] = {
             metavar="D,D,…",
             marker=True,
         ),
-        _option(
+        Option(
             "emotions",
             _option_types.names,
             None,
@@ -335,7 +212,7 @@ OPTIONS: dict[str, Option] = {
             metavar="NAME,…",
             marker=True,
         ),
-        _option(
+        Option(
             "exclude_emotions",
             _option_types.names,
             (),
@@ -343,7 +220,7 @@ OPTIONS: dict[str, Option] = {
             metavar="NAME,…",
             marker=True,
         ),
-        _option(
+        Option(
             "personalities",
             _option_types.names,
             None,
@@ -351,7 +228,7 @@ OPTIONS: dict[str, Option] = {
             metavar="T.L.C,…",
             marker=True,
         ),
-        _option(
+        Option(
             "temperature",
             _option_types.between(0, 2),
             0.2,
@@ -359,7 +236,7 @@ OPTIONS: dict[str, Option] = {
             metavar="T",
             marker=True,
         ),
-        _option(
+        Option(
             "top_p",
             _option_types.between(0.01, 1),
             1.0,
@@ -367,7 +244,7 @@ OPTIONS: dict[str, Option] = {
             metavar="P",
             marker=True,
         ),
-        _option(
+        Option(
             "max_tokens",
             _option_types.whole(1),
             512,
@@ -375,7 +252,7 @@ OPTIONS: dict[str, Option] = {
             metavar="N",
             marker=True,
         ),
-        _option(
+        Option(
             "seed",
             _option_types.whole(0),
             0,
@@ -383,7 +260,7 @@ OPTIONS: dict[str, Option] = {
             metavar="N",
             marker=True,
         ),
-        _option(
+        Option(
             "rewriter",
             _option_types.text,
             "rules",
@@ -391,7 +268,7 @@ OPTIONS: dict[str, Option] = {
             metavar="SPEC",
             marker=True,
         ),
-        _option(
+        Option(
             "control",
             _option_types.choice("none", "neutral"),
             "none",
@@ -400,21 +277,21 @@ OPTIONS: dict[str, Option] = {
             metavar="NAME",
             marker=True,
         ),
-        _option(
+        Option(
             "variant_judge",
             _option_types.text,
             None,
             "model that decides about reworded sentences in variants that the rules did not make",
             metavar="BACKEND:NAME",
         ),
-        _option(
+        Option(
             "variants_dir",
             _option_types.text,
             None,
             "folder of frozen variants to use instead of making them",
             metavar="DIR",
         ),
-        _option(
+        Option(
             "template",
             _option_types.texts,
             (),
@@ -424,7 +301,7 @@ OPTIONS: dict[str, Option] = {
             marker=True,
             repeatable=True,
         ),
-        _option(
+        Option(
             "perturb",
             _option_types.choice("task", "template", "both"),
             "task",
@@ -432,7 +309,7 @@ OPTIONS: dict[str, Option] = {
             metavar="WHAT",
             marker=True,
         ),
-        _option(
+        Option(
             "library_dir",
             _option_types.text,
             None,
@@ -444,7 +321,7 @@ OPTIONS: dict[str, Option] = {
             for metric in METRICS.values()
             if metric.threshold_help is not None
         ),
-        _option(
+        Option(
             "min_pass_rate",
             _option_types.between(0, 1),
             None,
@@ -452,7 +329,7 @@ OPTIONS: dict[str, Option] = {
             metavar="X",
             marker=True,
         ),
-        _option(
+        Option(
             "min_task_auc_e",
             _option_types.between(0, 1),
             None,
@@ -460,7 +337,7 @@ OPTIONS: dict[str, Option] = {
             metavar="X",
             marker=True,
         ),
-        _option(
+        Option(
             "interval",
             _option_types.choice("tasks", "tasks+emotions", "reruns"),
             "tasks",
@@ -469,7 +346,7 @@ OPTIONS: dict[str, Option] = {
             metavar="NAME",
             marker=True,
         ),
-        _option(
+        Option(
             "gate",
             _option_types.choice("point", "confident"),
             "confident",
@@ -478,7 +355,7 @@ OPTIONS: dict[str, Option] = {
             metavar="NAME",
             marker=True,
         ),
-        _option(
+        Option(
             "family_level",
             _option_types.between(0.001, 0.5),
             None,
@@ -486,7 +363,7 @@ OPTIONS: dict[str, Option] = {
             "(default: 0.025 for each gate)",
             metavar="P",
         ),
-        _option(
+        Option(
             "inconclusive",
             _option_types.choice("skip", "fail", "pass"),
             "skip",
@@ -494,44 +371,44 @@ OPTIONS: dict[str, Option] = {
             metavar="NAME",
             marker=True,
         ),
-        _option(
+        Option(
             "aa",
             _option_types.switch,
             False,
             "A/A run: every variant is the original prompt with another seed",
         ),
-        _option(
+        Option(
             "concurrency",
             _option_types.whole(1),
             None,
             "maximum number of concurrent requests (default: adapts to the server)",
             metavar="N",
         ),
-        _option(
+        Option(
             "max_requests",
             _option_types.whole(1),
             None,
             "maximum number of requests of a run",
             metavar="N",
         ),
-        _option(
+        Option(
             "max_cost",
             _option_types.above(0),
             None,
             "maximum cost of a run, in the currency of the price",
             metavar="X",
         ),
-        _option(
+        Option(
             "price", _option_types.price, None, "prices of a million tokens", metavar="INPUT,OUTPUT"
         ),
-        _option(
+        Option(
             "sandbox",
             _option_types.choice("auto", "bwrap", "docker", "podman", "landlock", "none"),
             "auto",
             "isolation level of programs; auto (default) takes the strongest that works here",
             metavar="LEVEL",
         ),
-        _option(
+        Option(
             "language",
             _option_types.choice(*LANGUAGES),
             None,
@@ -539,7 +416,7 @@ OPTIONS: dict[str, Option] = {
             metavar="NAME",
             marker=True,
         ),
-        _option(
+        Option(
             "timeout",
             _option_types.above(0),
             3.0,
@@ -547,7 +424,7 @@ OPTIONS: dict[str, Option] = {
             metavar="SECONDS",
             marker=True,
         ),
-        _option(
+        Option(
             "memory",
             _option_types.size,
             512 * 2**20,
@@ -555,14 +432,14 @@ OPTIONS: dict[str, Option] = {
             metavar="SIZE",
             marker=True,
         ),
-        _option(
+        Option(
             "store",
             _option_types.text,
             ".promptse",
             "folder that keeps completions and verdicts",
             metavar="DIR",
         ),
-        _option(
+        Option(
             "report",
             _option_types.reports,
             (),
@@ -571,7 +448,7 @@ OPTIONS: dict[str, Option] = {
             metavar="KIND:PATH",
             repeatable=True,
         ),
-        _option(
+        Option(
             "record_samples",
             _option_types.choice("outcomes", "all"),
             "outcomes",
@@ -579,28 +456,28 @@ OPTIONS: dict[str, Option] = {
             "log-probability as well",
             metavar="WHICH",
         ),
-        _option(
+        Option(
             "save",
             _option_types.baseline_name,
             None,
             "save this run as a baseline in .promptse/baselines/NAME.json",
             metavar="NAME",
         ),
-        _option(
+        Option(
             "save_incomplete",
             _option_types.switch,
             False,
             "save a baseline although not all variants were measured",
             flag_only=True,
         ),
-        _option(
+        Option(
             "compare",
             _option_types.text,
             None,
             "compare this run with a baseline, or with a record that a json report wrote",
             metavar="NAME|PATH",
         ),
-        _option(
+        Option(
             "compare_fail",
             _option_types.margins,
             (),
@@ -610,7 +487,7 @@ OPTIONS: dict[str, Option] = {
             metavar="FIGURE:LOSS",
             repeatable=True,
         ),
-        _option(
+        Option(
             "compare_missing",
             _option_types.choice("fail", "warn"),
             None,
@@ -618,7 +495,7 @@ OPTIONS: dict[str, Option] = {
             "--promptse-compare-fail) or warn",
             metavar="NAME",
         ),
-        _option(
+        Option(
             "fresh",
             _option_types.switch,
             False,
@@ -626,34 +503,34 @@ OPTIONS: dict[str, Option] = {
             "the new completions replace those in the store",
             flag_only=True,
         ),
-        _option(
+        Option(
             "replay_only",
             _option_types.switch,
             False,
             "request nothing: tests whose completions are not in the store are skipped",
         ),
-        _option(
+        Option(
             "max_age",
             _option_types.above(0),
             None,
             "maximum age in days of completions in the store; older ones are requested again",
             metavar="DAYS",
         ),
-        _option(
+        Option(
             "request_timeout",
             _option_types.above(0),
             120.0,
             "seconds that a server has to answer one request",
             metavar="S",
         ),
-        _option(
+        Option(
             "retries",
             _option_types.whole(0),
             5,
             "maximum number of times that a request is sent again after a temporary error",
             metavar="N",
         ),
-        _option(
+        Option(
             "shard",
             _option_types.shard,
             None,
@@ -661,7 +538,7 @@ OPTIONS: dict[str, Option] = {
             metavar="I/N",
             flag_only=True,
         ),
-        _option(
+        Option(
             "dry_run",
             _option_types.switch,
             False,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from pytest_promptse.config._options import Option
+    from pytest_promptse.config._option import Option
     from pytest_promptse.config._settings import Settings
     from pytest_promptse.instruments._measurement import Instrument
     from pytest_promptse.record._schema import InvocationRecord

@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_promptse.config._metrics import METRICS, Metric, metric_label
-from pytest_promptse.record._schema import MetricRecord
+from pytest_promptse.record._figures import MetricRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

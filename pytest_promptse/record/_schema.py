@@ -15,185 +15,25 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from pytest_promptse.errors import RecordError
+from pytest_promptse.record._figures import (
+    AnswersRecord,
+    Calibrations,
+    ControlRecord,
+    Curve,
+    EstimateRecord,
+    Interval,
+    LightRecord,
+    Losses,
+    MetricRecord,
+    RobustnessRecord,
+    RoundsRecord,
+)
 from pytest_promptse.record._instruments import InstrumentRecord  # noqa: TC001 - msgspec reads it
 from pytest_promptse.scoring._scores import Gate, Ranking, TaskDrop
 from pytest_promptse.store._measured_variant import VariantRecord  # noqa: TC001 - msgspec reads it
 from pytest_promptse.store._run_log import ShardRow  # noqa: TC001 - msgspec reads it
 
 SCHEMA = "promptse.run/1"
-Curve = dict[str, float | None]
-Interval = tuple[float, float]
-
-
-class LightRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of the suite by PromptSELight.
-
-    ``auc_e_null`` is the noise ceiling: the expected AUC-E of a stable model that solves the
-    originals as often. ``excess`` is the sensitivity above that of sampling noise.
-    """
-
-    elasticity: Curve
-    auc_e: float | None
-    ci95: Interval | None
-    auc_e_null: float | None
-    excess: float | None
-
-
-class LossRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The effect of one cause of failure on elasticity.
-
-    ``loss`` is its part of 1 - E. ``drop`` is the increase of the share of samples that fail for
-    this cause.
-    """
-
-    loss: float
-    drop: float
-
-
-Losses = dict[str, dict[str, LossRecord]]
-"""By distance and cause."""
-
-
-class RobustnessRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """ReCode's worst-case figures over ``s`` variants, as means over ``n_tasks`` tasks.
-
-    ``rp`` is robust pass, ``rd`` is robust drop (None if ``nominal`` is below 0.05), and ``rr`` is
-    robust relative.
-    """
-
-    s: int
-    n_tasks: int
-    nominal: float
-    rp: float
-    rd: float | None
-    rr: float
-
-
-class BinRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Samples with a confidence in (lower, upper], and their means (None in an empty bin)."""
-
-    lower: float
-    upper: float
-    n: int
-    confidence: float | None
-    pass_rate: float | None
-
-
-class CalibrationRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Calibration of the confidence, exp(logprob / tokens), of ``n`` samples.
-
-    ``overconfident`` is the share of samples that failed with a confidence of at least
-    ``threshold``; ``underconfident`` is the share that passed with a lower one.
-    """
-
-    n: int
-    ece: float
-    threshold: float
-    overconfident: float
-    underconfident: float
-    bins: list[BinRecord]
-
-
-Calibrations = dict[str, CalibrationRecord]
-"""By group: ``all``, ``original``, and quadrants or emotions."""
-
-
-class RoundsRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The end of a suite that was sampled in rounds.
-
-    The suite ended at look ``look`` of at most ``looks``, after ``n_variants`` variants and
-    ``completions`` of at most ``most`` completions. ``decided`` is True if every gate with a
-    threshold was decided.
-    """
-
-    look: int
-    looks: int
-    decided: bool
-    n_variants: int
-    completions: int
-    max_completions: int
-
-
-class EstimateRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A figure of a suite with its intervals.
-
-    ``ci95`` is the resampled interval. It covers other tasks that are like the measured ones.
-    ``exact`` also covers tasks that are not, since it counts unmeasured tasks as the worst
-    possible. ``note`` adds to the name of the figure, such as ``worst of 5``.
-    """
-
-    value: float | None
-    ci95: Interval | None = None
-    exact: Interval | None = None
-    note: str | msgspec.UnsetType = msgspec.UNSET
-
-
-class MetricRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What reports say about a metric, also where the plugin that adds it is not installed.
-
-    ``label`` is its name in messages and tables, ``short_label`` in narrow columns. ``direction``
-    is ``at least`` if larger values are better. ``unit`` says how values are written. ``option`` is
-    the setting with its threshold, or None without a gate.
-    """
-
-    label: str
-    short_label: str
-    direction: Literal["at least", "at most"]
-    unit: Literal["share", "difference", "ratio"]
-    option: str | None
-
-
-class ControlLevelRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The length-matched control at one distance, over the ``n_tasks`` tasks that have both kinds.
-
-    ``loss`` is the mean score of the originals minus that of the variants with emotion and persona.
-    ``control_loss`` is the same for the control variants, and ``excess_loss`` is the difference of
-    the two. ``words_added`` and ``control_words_added`` are mean numbers of added words.
-    """
-
-    n_tasks: int
-    loss: float
-    control_loss: float
-    excess_loss: EstimateRecord
-    words_added: float
-    control_words_added: float
-
-
-class ControlRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The loss of a suite that remains after subtracting the effect of length.
-
-    Attributes
-    ----------
-    name
-        The control condition, ``neutral``.
-    n_planned, n_measured
-        Numbers of control variants.
-    loss, control_loss, excess_loss
-        Areas under the curves over all distances, as for AUC-E. None if a distance is missing.
-    levels
-        The figures by distance.
-    """
-
-    name: str
-    n_planned: int
-    n_measured: int
-    loss: float | None
-    control_loss: float | None
-    excess_loss: EstimateRecord
-    levels: dict[str, ControlLevelRecord]
-
-
-class AnswersRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The number ``n`` of completions, and how many of them differ within their prompts.
-
-    ``equal_pairs`` counts pairs of equal completions of the same prompt. ``expected_pairs`` is
-    roughly the largest number that independent samples explain, or None without log-probabilities.
-    """
-
-    n: int
-    distinct: int
-    equal_pairs: int
-    expected_pairs: float | None
 
 
 class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,8 @@ from pytest_promptse.reports._formatting import DASH, NOT_MEASURED, exact, ratio
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from pytest_promptse.record._schema import Interval, Record, SuiteRecord
+    from pytest_promptse.record._figures import Interval
+    from pytest_promptse.record._schema import Record, SuiteRecord
 
 _SCOPES = {
     "tasks": "95 % intervals cover other tasks with the same emotions",

@@ -9,12 +9,8 @@ from pytest_promptse.reports._formatting import MINUS, NOT_MEASURED, label
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pytest_promptse.record._schema import (
-        ControlRecord,
-        EstimateRecord,
-        Interval,
-        SuiteRecord,
-    )
+    from pytest_promptse.record._figures import ControlRecord, EstimateRecord, Interval
+    from pytest_promptse.record._schema import SuiteRecord
 
 # A loss that rounds to 0.00 counts as none.
 _LEAST_LOSS = 0.005

@@ -13,7 +13,8 @@ from pytest_promptse.scoring._scores import DECIDING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pytest_promptse.record._schema import MetricRecord, RankingRecord, Record
+    from pytest_promptse.record._figures import MetricRecord
+    from pytest_promptse.record._schema import RankingRecord, Record
     from pytest_promptse.record._sections import Cell, ColumnOf, Kind, Table
     from pytest_promptse.scoring._scores import Difference, Ranked, Ranking
 

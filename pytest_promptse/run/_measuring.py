@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from pytest_promptse.errors import NotScoredError
-from pytest_promptse.run._judge import variant_row
 from pytest_promptse.run._rounds import Rounds
+from pytest_promptse.run._variant_rows import variant_row
 from pytest_promptse.scoring._sequential import may_stop
 from pytest_promptse.store._run_log import GateRow, LookRow, OutcomeRow, SuiteKey, VariantRow
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
-from uuid import uuid4
 
 from pytest_promptse.errors import ModelError, PromptseError, VariantError
 from pytest_promptse.models._base import (
@@ -18,21 +16,19 @@ from pytest_promptse.models._base import (
     derive_seed,
 )
 from pytest_promptse.sampling._job import Job
-from pytest_promptse.sampling._sampler import Sampler
 from pytest_promptse.store._run_log import EntailmentRow, RewriteRow
-from pytest_promptse.store._store import Store
 from pytest_promptse.variants._distance import normalised
 from pytest_promptse.variants._entailment import DECODING as ENTAILMENT_DECODING
 from pytest_promptse.variants._entailment import can_be_cleared
 from pytest_promptse.variants._generate import outline_of, requests_for, variant_of
 from pytest_promptse.variants._rewriter import WRITING, Ask, Draft
-from pytest_promptse.variants.invariance._finding import Finding
+from pytest_promptse.variants.invariance._finding import Finding, no_findings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from pathlib import Path
 
-    from pytest_promptse.models._base import Backend, Usage
+    from pytest_promptse.models._base import Backend
+    from pytest_promptse.store._store import Store
     from pytest_promptse.tasks._task import Task
     from pytest_promptse.variants._entailment import EntailmentJudge
     from pytest_promptse.variants._generate import Selection
@@ -46,25 +42,10 @@ if TYPE_CHECKING:
     from pytest_promptse.variants._variant import Variant
     from pytest_promptse.variants.invariance._judge import Judge
 
-__all__ = [
-    "DoubtedText",
-    "ModelVariants",
-    "PendingText",
-    "Rewrite",
-    "Written",
-    "no_room",
-    "rewrites",
-    "write_all",
-]
-
 _LONGER_CONTEXT = (
     "use a model with a longer context to write or judge variants: it must hold the instruction "
     f"(about 600 tokens), the prompt and up to {WRITING.max_tokens} tokens of answer"
 )
-
-
-def _no_findings(_text: str) -> Iterable[Finding]:
-    return ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,7 +163,7 @@ class Rewrite(PendingText):
     library: Library
     request: RewriteRequest
     earlier: tuple[Rewrite, ...] = ()
-    also: Callable[[str], Iterable[Finding]] = _no_findings
+    also: Callable[[str], Iterable[Finding]] = no_findings
 
     def all_rejected(self, rejected: Sequence[_Rejected]) -> str:
         """Return the message with the last text's findings."""
@@ -223,7 +204,7 @@ def rewrites(
     *,
     rewriter: Rewriter,
     backend: Callable[[str], Backend],
-    also: Callable[[str], Iterable[Finding]] = _no_findings,
+    also: Callable[[str], Iterable[Finding]] = no_findings,
     entailment: EntailmentJudge | None = None,
 ) -> list[Rewrite]:
     """Return the texts that `rewriter` must write for a task.
@@ -545,83 +526,6 @@ class ModelVariants:
         progress.rejected.append((draft.text, findings))
         if isinstance(pending, Rewrite):
             self._continue(pending, progress, findings)
-
-
-@dataclass(frozen=True)
-class Written:
-    """Variants that models wrote outside of a run.
-
-    Attributes
-    ----------
-    variants
-        The variants with their texts.
-    rejected
-        Number of texts that each rule rejected, by rule.
-    n_texts
-        Number of texts, including rejected ones.
-    usage
-        Requests and tokens used.
-    """
-
-    variants: dict[Rewrite, Variant]
-    rejected: dict[Rewrite, dict[str, int]]
-    n_texts: int
-    usage: Usage
-
-
-def write_all(
-    wanted: Sequence[Rewrite], create_backend: Callable[[], Backend], *, folder: Path
-) -> Written:
-    """Let a model write texts, with the queue and the retries of a run.
-
-    Parameters
-    ----------
-    wanted
-        The texts to write, all by one model.
-    create_backend
-        Returns the backend of the model.
-    folder
-        The folder of the store. Texts that it contains are not requested again.
-
-    Raises
-    ------
-    NotScoredError
-        If the model does not answer, or every text for a variant was rejected.
-    SettingsError
-        If the settings of the model prevent every request.
-    """
-    run = f"variants-{uuid4().hex}"
-    with closing(Store(folder)) as store:
-        texts = ModelVariants(lambda: store)
-        sampler = Sampler(
-            store, [], {rewrite.model.spec: create_backend for rewrite in wanted}, run=run
-        )
-        with closing(sampler):
-            steps = {rewrite: texts.next_step(rewrite) for rewrite in wanted}
-            sampler.request([step for step in steps.values() if isinstance(step, Job)])
-            for rewrite in wanted:
-                while isinstance(step := texts.next_step(rewrite), Job):
-                    try:
-                        sampler.wait(step)
-                    except ModelError as error:
-                        if message := no_room(error):
-                            raise ModelError(message) from error
-                        raise
-                steps[rewrite] = step
-        rows = {
-            rewrite: row
-            for rewrite in wanted
-            for row in texts.rows(rewrite)
-            if isinstance(row, RewriteRow)
-        }
-        usage = store.usage(run)
-        store.finish_run(run)
-    return Written(
-        variants={rewrite: step for rewrite, step in steps.items() if not isinstance(step, Job)},
-        rejected={rewrite: row.rules for rewrite, row in rows.items()},
-        n_texts=sum(row.texts for row in rows.values()),
-        usage=usage,
-    )
 
 
 def _judge_of(rewrite: Rewrite) -> Judge:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pytest_promptse.config._settings import Settings
-    from pytest_promptse.run._variant_making import (
+    from pytest_promptse.run._variant_prompts import (
         Answer,
         PendingAnswers,
         PlannedPrompt,

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -15,37 +15,42 @@ from pytest_promptse import __version__
 from pytest_promptse.config._metrics import METRICS
 from pytest_promptse.errors import NotScoredError
 from pytest_promptse.models._base import token_cost
+from pytest_promptse.record._figures import (
+    AnswersRecord,
+    ControlLevelRecord,
+    ControlRecord,
+    EstimateRecord,
+    LightRecord,
+    RobustnessRecord,
+    RoundsRecord,
+)
 from pytest_promptse.record._files import CompressedTasks
 from pytest_promptse.record._queries import describe_metric, worst_verdict
 from pytest_promptse.record._schema import (
     SCHEMA,
-    AnswersRecord,
-    ControlLevelRecord,
-    ControlRecord,
     EmotionRecord,
     EntailmentRecord,
     ErrorRecord,
-    EstimateRecord,
-    LightRecord,
-    LossRecord,
     ModelRecord,
     Record,
     RejectedText,
     RewritingRecord,
-    RobustnessRecord,
-    RoundsRecord,
     SuiteRecord,
-    TaskRecord,
     TemplateRecord,
     UsageRecord,
 )
-from pytest_promptse.run._gates import to_samples
 from pytest_promptse.run._provenance import environment, git_state
 from pytest_promptse.run._subgroups import (
     MeasuredPrompt,
     calibrations,
     compare_subgroups,
-    confidences_of,
+)
+from pytest_promptse.run._task_records import (
+    _no_values,
+    by_distance,
+    curve_fields,
+    losses_by_distance,
+    task_record,
 )
 from pytest_promptse.scoring._copies import PromptAnswers, count_answers
 from pytest_promptse.scoring._gate import pass_rate_limits
@@ -75,16 +80,12 @@ if TYPE_CHECKING:
 
     from pytest_promptse.config._settings import Settings
     from pytest_promptse.models._base import Backend, Usage
-    from pytest_promptse.record._schema import InvocationRecord, Losses, SubgroupsRecord
+    from pytest_promptse.record._schema import InvocationRecord, SubgroupsRecord
     from pytest_promptse.run._gates import Scores
-    from pytest_promptse.scoring._causes import CauseShare
     from pytest_promptse.scoring._scores import (
-        Figures,
         Gate,
-        PromptScore,
         SuiteFigures,
         SuiteScore,
-        TaskScore,
     )
     from pytest_promptse.store._measured_variant import VariantRecord
     from pytest_promptse.store._run_log import RunLog
@@ -321,7 +322,9 @@ def _suites(
             measured += prompts
             answered += [_answers(row.variant) for row in rows]
             task_id = every[0].variant.task_id
-            made_task = _task(suite, by_id.get(task_id), rows, controls=controls, all_draws=draws)
+            made_task = task_record(
+                suite, by_id.get(task_id), rows, controls=controls, all_draws=draws
+            )
             tasks.append(replace(made_task, drop=drops.get(task_id)))
         decided, end = gates[suite.key], ends.get(suite.key)
         made = _suite(suite, scored, decided, measured, quadrants, end=end)
@@ -468,16 +471,16 @@ def _suite(
         n_variants=suite.n_variants,
         n_measured=len(measured),
         estimates=_estimates(score) if score else {},
-        **_curve_fields(suite, score),
-        elasticity_ci95=_by_distance(score.elasticity_ci95) if score else _no_values(suite),
-        elasticity_exact=_by_distance(score.elasticity_exact) if score else _no_values(suite),
+        **curve_fields(suite, score),
+        elasticity_ci95=by_distance(score.elasticity_ci95) if score else _no_values(suite),
+        elasticity_exact=by_distance(score.elasticity_exact) if score else _no_values(suite),
         auc_e_null=score.auc_e_null if score else None,
         speaks_for=score.speaks_for if score else None,
         p_value=score.p_value if score else None,
         p_adjusted=None,
         ess_median=score.ess_median if score else None,
         light=_light(score.light) if score else None,
-        losses=_losses(score.causes) if score else {},
+        losses=losses_by_distance(score.causes) if score else {},
         robustness=_robustness(score) if score else None,
         calibration=calibrations(measured, quadrants),
         rounds=_rounds(suite, end) if end else None,
@@ -557,29 +560,9 @@ def _rounds(suite: SuiteRow, end: LookRow) -> RoundsRecord:
     )
 
 
-def _curve_fields(suite: SuiteRow, score: Figures | None) -> dict[str, Any]:
-    names = ("elasticity", "elasticity_null", "elasticity_excess", "elasticity_p_value")
-    return {
-        name: _by_distance(getattr(score, name)) if score else _no_values(suite) for name in names
-    }
-
-
-def _losses(causes: Mapping[float, Mapping[str, CauseShare]]) -> Losses:
-    return {
-        f"{distance:g}": {
-            cause: LossRecord(loss=share.loss, drop=share.drop) for cause, share in split.items()
-        }
-        for distance, split in causes.items()
-    }
-
-
 def _robustness(score: SuiteScore) -> RobustnessRecord | None:
     robustness = task_robustness(score.tasks)
     return RobustnessRecord(**vars(robustness)) if robustness else None
-
-
-def _no_values(suite: SuiteRow) -> dict[str, Any]:
-    return {f"{distance:g}": None for distance in suite.distances}
 
 
 def _verdict(gates: list[Gate]) -> str | None:
@@ -588,93 +571,9 @@ def _verdict(gates: list[Gate]) -> str | None:
 
 def _light(figures: SuiteFigures) -> LightRecord:
     return LightRecord(
-        elasticity=_by_distance(figures.elasticity),
+        elasticity=by_distance(figures.elasticity),
         auc_e=figures.auc_e,
         ci95=figures.ci95,
         auc_e_null=figures.auc_e_null,
         excess=figures.excess,
     )
-
-
-def _task(
-    suite: SuiteRow,
-    score: TaskScore | None,
-    rows: list[VariantRow],
-    *,
-    controls: list[VariantRow],
-    all_draws: bool,
-) -> TaskRecord:
-    scored = _scored(rows, score, all_draws=all_draws)
-    original = scored.pop(0) if scored and not scored[0].distance else None
-    everything = [*rows, *controls]
-    return TaskRecord(
-        id=everything[0].variant.task_id,
-        suite=suite.id,
-        model=suite.model,
-        template=suite.template,
-        **_curve_fields(suite, score),
-        auc_e=score.auc_e if score else None,
-        auc_e_null=score.auc_e_null if score else None,
-        excess=score.excess if score else None,
-        p_value=score.p_value if score else None,
-        p_adjusted=score.p_adjusted if score else None,
-        losses=_losses(score.causes) if score else {},
-        original=original,
-        variants=scored,
-        controls=_scored_controls(controls, score, all_draws=all_draws),
-        texts={key: text for row in everything for key, text in row.texts.items()},
-    )
-
-
-def _scored(
-    rows: Sequence[VariantRow], score: TaskScore | None, *, all_draws: bool
-) -> list[VariantRecord]:
-    """Return the original and the variants of a task with their scores.
-
-    `rows` are in the order of `score`, which is None if the task could not be scored.
-    """
-    places: Counter[float] = Counter()
-    scored = []
-    for row in rows:
-        distance = row.variant.distance
-        figures: PromptScore | None = None
-        if score is not None:
-            figures = score.variants[distance][places[distance]] if distance else score.original
-        places[distance] += 1
-        scored.append(_with_score(row.variant, figures, all_draws=all_draws))
-    return scored
-
-
-def _scored_controls(
-    rows: Sequence[VariantRow], score: TaskScore | None, *, all_draws: bool
-) -> list[VariantRecord]:
-    """Return the control variants of a task with their scores, as in `_scored`."""
-    places: Counter[float] = Counter()
-    scored = []
-    for row in rows:
-        of_level = score.controls.get(row.variant.distance, ()) if score else ()
-        place = places[row.variant.distance]
-        figures = of_level[place] if place < len(of_level) else None
-        places[row.variant.distance] += 1
-        control = _with_score(row.variant, figures, all_draws=all_draws)
-        original = score.original if score else None
-        if figures is not None and original is not None:
-            control = replace(control, delta=figures.score - original.score)
-        scored.append(control)
-    return scored
-
-
-def _with_score(
-    variant: VariantRecord, score: PromptScore | None, *, all_draws: bool
-) -> VariantRecord:
-    confidences = confidences_of(to_samples(variant.draws))
-    return replace(
-        variant,
-        confidence=None if confidences is None else float(confidences.mean()),
-        draws=variant.draws if all_draws else [],
-        **(asdict(score) if score else {}),
-    )
-
-
-def _by_distance(curve: Mapping[float, Any]) -> dict[str, Any]:
-    return {f"{distance:g}": value for distance, value in curve.items()}

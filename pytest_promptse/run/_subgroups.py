@@ -11,12 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pytest_promptse.record._schema import (
-    BinRecord,
-    CalibrationRecord,
-    SubgroupRecord,
-    SubgroupsRecord,
-)
+from pytest_promptse.record._figures import BinRecord, CalibrationRecord
+from pytest_promptse.record._schema import SubgroupRecord, SubgroupsRecord
 from pytest_promptse.run._gates import to_samples
 from pytest_promptse.scoring._calibration import calibration_by_group, confidence
 from pytest_promptse.scoring._intervals import generator
@@ -26,7 +22,7 @@ from pytest_promptse.scoring._multiplicity import benjamini_hochberg
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from pytest_promptse.record._schema import Calibrations
+    from pytest_promptse.record._figures import Calibrations
     from pytest_promptse.scoring._samples import Bools, Floats, Samples
     from pytest_promptse.store._measured_variant import VariantRecord
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from pytest_promptse.run._plan import PlannedVariant, Suite
-    from pytest_promptse.run._variant_making import Answer
+    from pytest_promptse.run._variant_prompts import Answer
     from pytest_promptse.sampling._sampler import Sampler
     from pytest_promptse.store._run_log import RunLog, SuiteKey
     from pytest_promptse.store._store import Store

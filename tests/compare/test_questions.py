@@ -8,7 +8,8 @@ from record_builders import falling, flat, make_run
 
 from pytest_promptse.compare._emotion import term_density
 from pytest_promptse.compare._study import study_of
-from pytest_promptse.record._schema import CalibrationRecord, SubgroupsRecord
+from pytest_promptse.record._figures import CalibrationRecord
+from pytest_promptse.record._schema import SubgroupsRecord
 
 
 def models(*figures):

@@ -11,6 +11,7 @@ from record_builders import (
     variant_record,
 )
 
+from pytest_promptse.record._figures import MetricRecord
 from pytest_promptse.record._schema import (
     BaselineRecord,
     ComparedRecord,
@@ -18,7 +19,6 @@ from pytest_promptse.record._schema import (
     EmotionRecord,
     ErrorRecord,
     InvocationRecord,
-    MetricRecord,
     ModelRecord,
     RankingRecord,
     Record,

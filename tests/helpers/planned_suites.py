@@ -12,7 +12,7 @@ from pytest_promptse.config._options import OPTIONS
 from pytest_promptse.config._settings import resolve
 from pytest_promptse.models._base import Prompt
 from pytest_promptse.run._plan import plan_suite
-from pytest_promptse.run._variant_making import PlannedPrompt, VariantPrompt
+from pytest_promptse.run._variant_prompts import PlannedPrompt, VariantPrompt
 from pytest_promptse.store._measured_variant import DrawRecord, SampleRecord, VariantRecord
 from pytest_promptse.store._run_log import VariantRow
 from pytest_promptse.tasks._task import Task

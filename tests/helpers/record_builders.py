@@ -9,18 +9,20 @@ import pytest
 from msgspec.structs import replace
 
 from pytest_promptse.compare._entry import NamedRecord
+from pytest_promptse.record._figures import (
+    CalibrationRecord,
+    EstimateRecord,
+    LightRecord,
+    LossRecord,
+    RobustnessRecord,
+)
 from pytest_promptse.record._files import encode
 from pytest_promptse.record._schema import (
     SCHEMA,
-    CalibrationRecord,
     EmotionRecord,
-    EstimateRecord,
     InvocationRecord,
-    LightRecord,
-    LossRecord,
     ModelRecord,
     Record,
-    RobustnessRecord,
     SubgroupRecord,
     SubgroupsRecord,
     SuiteRecord,

@@ -42,6 +42,7 @@ def test_no_heavy_import_without_a_mark(pytester, loaded):
         "pytest_promptse._suggestions",
         "pytest_promptse.config",
         "pytest_promptse.config._metrics",
+        "pytest_promptse.config._option",
         "pytest_promptse.config._option_types",
         "pytest_promptse.config._groups",
         "pytest_promptse.config._options",

@@ -8,14 +8,9 @@ from record_builders import original_record, run_record, suite_record, task_reco
 from pytest_promptse.config._metrics import compared_metrics
 from pytest_promptse.config._option_types import Margin
 from pytest_promptse.record._comparison import compare_records
+from pytest_promptse.record._figures import RoundsRecord
 from pytest_promptse.record._outcomes import comparison_outcome
-from pytest_promptse.record._schema import (
-    ModelRecord,
-    Record,
-    RoundsRecord,
-    SuiteRecord,
-    TaskRecord,
-)
+from pytest_promptse.record._schema import ModelRecord, Record, SuiteRecord, TaskRecord
 from pytest_promptse.reports.terminal._comparison import render_comparisons
 from pytest_promptse.store._measured_variant import SampleRecord, VariantRecord
 

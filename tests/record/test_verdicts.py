@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 from record_builders import falling, flat, make_record, make_suite, make_task, with_estimates
 
-from pytest_promptse.record._schema import EstimateRecord
+from pytest_promptse.record._figures import EstimateRecord
 from pytest_promptse.record._verdicts import verdicts_in_words
 
 

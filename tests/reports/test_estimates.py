@@ -3,7 +3,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 from record_builders import make_record, make_suite, make_task, with_estimates
 
-from pytest_promptse.record._schema import EstimateRecord, RoundsRecord
+from pytest_promptse.record._figures import EstimateRecord, RoundsRecord
 from pytest_promptse.reports._estimates import EARLY, estimates, scopes
 
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 from record_builders import make_record, make_suite, make_task
 
-from pytest_promptse.record._schema import ControlLevelRecord, ControlRecord, EstimateRecord
+from pytest_promptse.record._figures import ControlLevelRecord, ControlRecord, EstimateRecord
 from pytest_promptse.record._tables import rows, write_csv
 from pytest_promptse.reports._length_control import control_lines, control_sentence
 from pytest_promptse.reports._markdown import render as markdown

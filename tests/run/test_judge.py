@@ -25,8 +25,8 @@ from pytest_promptse.run._judge import (
     CheckResult,
     CompletionJudge,
     JudgedSample,
-    variant_row,
 )
+from pytest_promptse.run._variant_rows import variant_row
 from pytest_promptse.sandbox._causes import Failure
 from pytest_promptse.sandbox._isolation import open_sandbox
 from pytest_promptse.sandbox._limits import Limits

@@ -11,7 +11,7 @@ from planned_suites import make_task, plan
 
 from pytest_promptse.errors import TaskError
 from pytest_promptse.run._plan import PlannedGate
-from pytest_promptse.run._variant_making import PendingAnswers
+from pytest_promptse.run._variant_prompts import PendingAnswers
 from pytest_promptse.tasks._template import Template
 
 

@@ -18,7 +18,8 @@ from pytest_promptse.reports._formatting import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pytest_promptse.record._schema import Calibrations, TaskRecord
+    from pytest_promptse.record._figures import Calibrations
+    from pytest_promptse.record._schema import TaskRecord
     from pytest_promptse.scoring._scores import TaskDrop
     from pytest_promptse.store._measured_variant import VariantRecord
 

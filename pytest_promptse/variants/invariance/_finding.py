@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-__all__ = ["Finding"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Finding", "no_findings"]
 
 
 @dataclass(frozen=True)
@@ -28,3 +32,8 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.detail}"
+
+
+def no_findings(_text: str) -> Iterable[Finding]:
+    """Return no finding, where nothing but the rules judges a text."""
+    return ()

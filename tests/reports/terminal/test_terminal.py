@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from rich.cells import cell_len
 
-from pytest_promptse.record._schema import ErrorRecord, InvocationRecord, RoundsRecord
+from pytest_promptse.record._figures import RoundsRecord
+from pytest_promptse.record._schema import ErrorRecord, InvocationRecord
 from pytest_promptse.reports._formatting import shortened, signed, sparkline
 from pytest_promptse.reports.terminal._harmful import command, difference
 from pytest_promptse.reports.terminal._summary import render
