@@ -7,10 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_promptse._suggestions import nearest
+from pytest_promptse.cli._extensions import extensions
 from pytest_promptse.config._option_types import reports
 from pytest_promptse.errors import SettingsError
-from pytest_promptse.reports._writers import KINDS, writer_of
 
 if TYPE_CHECKING:
     import argparse
@@ -33,8 +32,8 @@ def add_parser(subparsers: Subparsers) -> None:
         nargs="*",
         metavar="KIND:PATH",
         help=(
-            "json:PATH, html:PATH, md:PATH, csv:FOLDER, latex:PATH or github; without one, print "
-            "the summary"
+            "json:PATH, html:PATH, md:PATH, csv:FOLDER, latex:PATH, github or a kind of a plugin; "
+            "without one, print the summary"
         ),
     )
     report.add_argument(
@@ -73,12 +72,7 @@ def check_kinds(command: str, targets: Sequence[str]) -> tuple[str, ...]:
     except ValueError as error:
         raise SettingsError(f"{command}: {error}") from None
     for target in checked:
-        kind = target.partition(":")[0]
-        if kind not in KINDS:
-            raise SettingsError(
-                f"{command} {target}: there is no report {kind!r}{nearest(kind, KINDS)}; "
-                f"there are {', '.join(KINDS)}"
-            )
+        extensions().check_report(target, where=command)
     return checked
 
 
@@ -88,5 +82,4 @@ def write_reports(record: Record, targets: Sequence[str]) -> None:
     A target is KIND:PATH, as checked before.
     """
     for target in targets:
-        kind, _, path = target.partition(":")
-        writer_of(kind)(record, Path.cwd() / path)
+        extensions().write_report(record, target, folder=Path.cwd())

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_promptse.config._metrics import Metric
-    from pytest_promptse.config._options import Option
+    from pytest_promptse.config._option import Option
     from pytest_promptse.config._settings import Settings
     from pytest_promptse.models._base import Backend
     from pytest_promptse.plugin._invocation import GivenSettings
@@ -313,22 +313,13 @@ def _placed(place: str | None, check: Callable[[], _T]) -> _T:
 
 
 def _check_report(config: pytest.Config, report: str) -> None:
-    kind = report.partition(":")[0]
-    if config.hook.pytest_promptse_report(kind=kind) is not None:
-        return
-    if kind == "html":
+    from pytest_promptse.run._extensions import Extensions
+
+    Extensions(config.hook).check_report(report, where="--promptse-report")
+    if report.partition(":")[0] == "html" and not config.hook.pytest_promptse_report(kind="html"):
         from pytest_promptse.reports.html._html import check_installed
 
         check_installed()
-    from pytest_promptse.reports._writers import KINDS
-    from pytest_promptse.run._extensions import Extensions
-
-    if kind not in KINDS:
-        kinds = [*KINDS, *Extensions(config.hook).names("report")]
-        raise SettingsError(
-            f"--promptse-report {report}: there is no report {kind!r}{nearest(kind, kinds)}; "
-            f"there are {', '.join(kinds)}"
-        )
 
 
 def _check_templates(config: pytest.Config, settings: Settings) -> None:

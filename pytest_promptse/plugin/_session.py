@@ -36,7 +36,6 @@ from pytest_promptse.record._files import LAST_RUN
 from pytest_promptse.record._files import write as write_record
 from pytest_promptse.record._instruments import with_baseline
 from pytest_promptse.record._verdicts import remedy
-from pytest_promptse.reports._writers import writer_of
 from pytest_promptse.reports.terminal._summary import render
 from pytest_promptse.run._extensions import Extensions, model_options
 from pytest_promptse.run._run import PromptseRun
@@ -422,13 +421,6 @@ class PromptseSession:
         if not record.suites and not record.instruments and not is_shard:
             return
         self._record = compared = self._compared(record)
-        for report in self.run.settings.report:
-            kind, _, path = report.partition(":")
-            write = self._config.hook.pytest_promptse_report(kind=kind) or writer_of(kind)
-            try:
-                write(compared, self._config.invocation_params.dir / path)
-            except PromptseError as error:
-                self._problems.append(str(error))
         try:
             # `promptse show` reads this file.
             write_record(compared, self.run.store.folder / LAST_RUN)
@@ -436,6 +428,14 @@ class PromptseSession:
             self._problems.append(str(error))
         # A baseline does not contain the comparison of its own run.
         self._save(record, interrupted=interrupted)
+        # The writer of another package may raise anything, and the record is saved before it does.
+        for report in self.run.settings.report:
+            try:
+                self._extensions.write_report(
+                    compared, report, folder=self._config.invocation_params.dir
+                )
+            except PromptseError as error:
+                self._problems.append(str(error))
         self.run.forget()
 
     def _compared(self, record: Record) -> Record:

@@ -1,27 +1,32 @@
-"""Backends and rewriters by name: those of other packages come before the built-in ones."""
+"""Backends, rewriters and reports by name; those of other packages come before the built-in."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from pytest_promptse._suggestions import nearest
+from pytest_promptse.errors import SettingsError
 from pytest_promptse.models._gateway import Gateway
 from pytest_promptse.models._registry import ModelOptions, create_backend
+from pytest_promptse.reports._writers import KINDS, writer_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     import pluggy
 
     from pytest_promptse.config._settings import Settings
     from pytest_promptse.models._base import Backend
+    from pytest_promptse.record._schema import Record
     from pytest_promptse.variants._library import Library
     from pytest_promptse.variants._rewriter import Rewriter
 
 
 @dataclass(frozen=True)
 class Extensions:
-    """What other packages add through ``hook``, and the built-in backends and rewriters."""
+    """What other packages add through ``hook``, and what is built in."""
 
     hook: pluggy.HookRelay
 
@@ -76,6 +81,37 @@ class Extensions:
             offered=self.hook.pytest_promptse_rewriter(spec=spec),
             also=self.names("rewriter"),
         )
+
+    def check_report(self, target: str, *, where: str) -> None:
+        """Check that there is a report of the kind of a ``KIND:PATH``, given at `where`.
+
+        Raises
+        ------
+        SettingsError
+            If there is none. The message begins with `where` and the target.
+        """
+        kind = target.partition(":")[0]
+        if kind not in KINDS and self.hook.pytest_promptse_report(kind=kind) is None:
+            kinds = [*KINDS, *self.names("report")]
+            raise SettingsError(
+                f"{where} {target}: there is no report {kind!r}{nearest(kind, kinds)}; "
+                f"there are {', '.join(kinds)}"
+            )
+
+    def write_report(self, record: Record, target: str, *, folder: Path) -> None:
+        """Write a record to a ``KIND:PATH`` that was checked before, relative to `folder`.
+
+        Raises
+        ------
+        RecordError, SettingsError
+            If the file cannot be written, or a package for the report is missing.
+        """
+        kind, _, name = target.partition(":")
+        path = folder / name
+        write = self.hook.pytest_promptse_report(kind=kind)
+        if write is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        (write or writer_of(kind))(record, path)
 
 
 def model_options(settings: Settings) -> ModelOptions:

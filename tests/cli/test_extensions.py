@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from pytest_promptse.cli import _extensions
@@ -36,8 +38,16 @@ def pytest_promptse_backend(name, model):
     return Echo() if name == "echo" else None
 
 
+def pytest_promptse_report(kind):
+    return write_ids if kind == "ids" else None
+
+
+def write_ids(record, path):
+    path.write_text(" ".join(suite.id for suite in record.suites))
+
+
 def pytest_promptse_names(kind):
-    return {"backend": ["echo"], "rewriter": ["loud"]}.get(kind)
+    return {"backend": ["echo"], "rewriter": ["loud"], "report": ["ids"]}.get(kind)
 '''
 TESTS = """
 import pytest
@@ -78,6 +88,14 @@ def test_a_test_file_without_a_mark_is_named(tmp_path, capsys):
     (tmp_path / "test_none.py").write_text("def test_none():\n    pass\n")
     assert main(["variants", "show", "test_none.py"]) == 2
     assert "test_none.py: no promptse mark in this file" in capsys.readouterr().err
+
+
+def test_a_saved_record_is_written_as_a_report_of_the_project(capsys, tmp_path):
+    record = Path(__file__).parents[1] / "record" / "records" / "0.1.0.json"
+    assert main(["report", str(record), "ids:new/ids.txt"]) == 0
+    assert (tmp_path / "new" / "ids.txt").read_text()
+    assert main(["report", str(record), "id:ids.txt"]) == 2
+    assert "no report 'id' (did you mean 'ids'?)" in capsys.readouterr().err
 
 
 def test_names_of_plugins_are_in_the_lists_of_errors(capsys):
