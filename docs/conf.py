@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pygments.lexers.special import TextLexer
+from sphinx.highlighting import lexers
+
 from pytest_promptse import __version__
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
+
+# Forges draw these pictures. The site shows their text, since it loads no script from elsewhere.
+lexers["mermaid"] = TextLexer()
 
 project = "pytest-promptse"
 release = __version__

@@ -149,7 +149,7 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
         "--emotions",
         type=_names,
         metavar="NAME,…",
-        help="emotions of the variants (default: all eight); !NAME leaves one out",
+        help="emotions of the variants (default: all); !NAME leaves one out",
     )
     parser.add_argument(
         "--exclude-emotions",

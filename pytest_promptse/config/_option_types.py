@@ -157,7 +157,7 @@ def distances(value: object) -> tuple[float, ...]:
 def names(value: object) -> tuple[str, ...]:
     parts = items(value)
     if not parts:
-        raise ValueError("empty; leave the setting out for all eight")
+        raise ValueError("empty; leave the setting out for all")
     return tuple(text(part) for part in parts)
 
 

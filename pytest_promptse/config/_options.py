@@ -208,7 +208,7 @@ OPTIONS: dict[str, Option] = {
             "emotions",
             _option_types.names,
             None,
-            "emotions of the variants (default: all eight); !NAME leaves one out",
+            "emotions of the variants (default: all); !NAME leaves one out",
             metavar="NAME,…",
             marker=True,
         ),
