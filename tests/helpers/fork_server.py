@@ -286,11 +286,15 @@ class _Importer:
         )
         for name in (*PRELOADED, *installed):
             importlib.import_module(name)
-        # Variants fill the caches of the shipped library, which is the same for all children.
+        # Variants, and the judge of a sentence that the library lacks, fill the caches of the
+        # shipped library, which is the same for all children.
         task = importlib.import_module("pytest_promptse.tasks._task").Task
         making = importlib.import_module("pytest_promptse.variants._generate")
+        library = importlib.import_module("pytest_promptse.variants._library").Library.load()
+        judge = importlib.import_module("pytest_promptse.variants.invariance._judge").Judge
         prompt = "Write `twice(x: int) -> int`: return twice x. Never print anything."
         making.generate(task(id="twice", prompt=prompt), making.Selection(per_distance=64))
+        judge(prompt, library).findings(f"I have been up since noon.\n\n{prompt}")
         return True
 
 

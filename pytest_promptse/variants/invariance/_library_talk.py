@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import chain, pairwise, product
 from typing import TYPE_CHECKING
 
@@ -64,7 +64,7 @@ class LibraryTalk:
         texts = tuple(chain.from_iterable(map(_resolved, snippets)))
         self._texts = (*texts, *similar)
         self._stem = stem
-        self._snippets = frozenset(map(_words, texts)) - {()}
+        self._snippets = frozenset(map(_by_piece(_words), texts)) - {()}
         parts = chain.from_iterable(map(_PLACE.split, joints))
         self._joints = frozenset(map(_words, parts)) - {()}
         self._longest = max(map(len, self._snippets), default=0)
@@ -85,8 +85,7 @@ class LibraryTalk:
         for word in content:
             if self._stem(word) not in self._familiar:
                 return word
-        stems = self._stems(words)
-        pairs = list(pairwise(stems))
+        pairs = list(pairwise(("", *self._stems(words), "")))
         new = [pair for pair in pairs if pair not in self._pairs]
         for pair in new:
             if len(new) > _MOST_NEW_PAIRS * len(pairs) or not lists.referring.isdisjoint(pair):
@@ -95,17 +94,15 @@ class LibraryTalk:
 
     @cached_property
     def _pairs(self) -> frozenset[tuple[str, str]]:
-        return frozenset(
-            pair for text in self._texts for pair in pairwise(self._stems(plain_words(text)))
-        )
+        stems = _by_piece(lambda piece: self._stems(plain_words(piece)))
+        return frozenset(pair for text in self._texts for pair in pairwise(("", *stems(text), "")))
 
     @cached_property
     def _familiar(self) -> frozenset[str]:
         return frozenset(chain.from_iterable(self._pairs))
 
-    def _stems(self, words: Iterable[str]) -> list[str]:
-        """Return the stems of a sentence, between the marks of its start and its end."""
-        return ["", *(self._stem(word) for word in words if word.isalpha()), ""]
+    def _stems(self, words: Iterable[str]) -> _Words:
+        return tuple(self._stem(word) for word in words if word.isalpha())
 
     def without(self, paragraph: str, keep: Collection[_Words] = ()) -> str:
         """Return `paragraph` without the sentences of the library.
@@ -190,6 +187,15 @@ def _talk_of(language: Language) -> LibraryTalk:
     if words is None:
         return LibraryTalk(snippets, language.joints)
     return LibraryTalk(snippets, language.joints, similar=words.sentences, stem=words.stem)
+
+
+def _by_piece(words: Callable[[str], _Words]) -> Callable[[str], _Words]:
+    """Return the function `words`, which works on one piece between spaces at a time.
+
+    No word has a space in it, and the thousands of texts of a library share their pieces.
+    """
+    words_of = cache(words)
+    return lambda text: tuple(chain.from_iterable(map(words_of, text.split())))
 
 
 def _folded(word: str) -> str:
