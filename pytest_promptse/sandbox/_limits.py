@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 MIB = 2**20
 _CHECK_FACTOR = 10
 _LEAST_CHECK_SECONDS = 20.0
+_NEARLY_ALL = 0.95
+"""Share of its CPU time with which a program is not taken for one that had to wait.
+
+Both limits are the same by default. An endless loop then reaches that of the clock with some
+milliseconds of CPU time left, since it has also waited for the sandbox.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,8 +92,8 @@ def fit(limits: Limits, *, reference_seconds: float | None) -> Limits:
 def needs_confirmation(failure: Failure | None, *, cpu_seconds: float, limits: Limits) -> bool:
     """Return whether a failure must be confirmed with no other program running.
 
-    Only a time-out of the wall clock must be confirmed, since other programs can cause it. Other
-    programs cannot use up a program's CPU time.
+    Only a time-out of the wall clock must be confirmed, since other programs can cause it. They
+    cannot use up a program's CPU time, so a program that has had nearly all of it is not run again.
 
     Parameters
     ----------
@@ -98,7 +104,8 @@ def needs_confirmation(failure: Failure | None, *, cpu_seconds: float, limits: L
     limits
         The limits under which it ran.
     """
-    return failure is not None and failure.cause == "timeout" and cpu_seconds < limits.cpu
+    waited = cpu_seconds < _NEARLY_ALL * limits.cpu
+    return failure is not None and failure.cause == "timeout" and waited
 
 
 def check_seconds(limits: Limits) -> float:
