@@ -295,6 +295,9 @@ class _Importer:
         prompt = "Write `twice(x: int) -> int`: return twice x. Never print anything."
         making.generate(task(id="twice", prompt=prompt), making.Selection(per_distance=64))
         judge(prompt, library).findings(f"I have been up since noon.\n\n{prompt}")
+        if importlib.util.find_spec("jinja2"):
+            pages = importlib.import_module("pytest_promptse.reports.html._standalone_page")
+            pages._environment(pages.FOLDER).get_template("page.html.j2")
         return True
 
 

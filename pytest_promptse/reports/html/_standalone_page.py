@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ from pytest_promptse.reports._formatting import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import jinja2
 
     from pytest_promptse.record._sections import Bars, Intervals
 
@@ -79,10 +82,24 @@ def rendered(
     The template also gets ``style`` (the common style sheet), ``script`` (all of `scripts`) and
     ``script_hash``.
     """
+    script = "\n".join(path.read_text("utf-8") for path in scripts)
+    page = _environment(template.parent).get_template(template.name)
+    return page.render(
+        marks=MARKS,
+        style=Verbatim((FOLDER / "page.css").read_text("utf-8")),
+        script=Verbatim(script),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        **values,
+    )
+
+
+@cache
+def _environment(folder: Path) -> jinja2.Environment:
+    """Return the environment for the templates in `folder`. It keeps compiled templates."""
     import jinja2  # noqa: PLC0415 - of an extra
 
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader([template.parent, FOLDER]),
+        loader=jinja2.FileSystemLoader([folder, FOLDER]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -104,11 +121,4 @@ def rendered(
         "kind": lambda block: type(block).__name__,
         "plot": _plot,
     }
-    script = "\n".join(path.read_text("utf-8") for path in scripts)
-    return environment.get_template(template.name).render(
-        marks=MARKS,
-        style=Verbatim((FOLDER / "page.css").read_text("utf-8")),
-        script=Verbatim(script),
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        **values,
-    )
+    return environment
