@@ -67,16 +67,14 @@ def record(path: Path) -> dict[str, Any]:
     return {name: value for name, value in found.items() if name not in OWN}
 
 
-@pytest.mark.parametrize("floor", ["0.9", "1.0"])
 def test_merged_shards_give_the_record_of_a_single_run(
-    floor: str,
     shards: Callable[..., list[str]],
     run: Callable[..., pytest.RunResult],
     pytester: pytest.Pytester,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     minimum = (
-        *("--promptse-min-auc-e", floor, "--promptse-min-task-auc-e", "0.5"),
+        *("--promptse-min-auc-e", "1.0", "--promptse-min-task-auc-e", "0.5"),
         *("--promptse-gate", "point", "--promptse-control", "neutral"),
     )
     names = shards(3, *minimum)

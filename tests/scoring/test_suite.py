@@ -321,9 +321,9 @@ def test_an_effect_of_variant_is_found_and_its_absence_is_not(mode, weighting):
     assert harmed.excess > 0.1
     assert harmed.p_value <= 2 / 500
     assert max(harmed.elasticity_p_value.values()) < 0.01
-    unharmed = [score_suite(suite(2, seed=s), permutations=49, **options) for s in range(50)]
+    unharmed = [score_suite(suite(2, seed=s), permutations=49, **options) for s in range(20)]
     assert abs(np.mean([score.excess for score in unharmed])) < 0.025
-    assert np.mean([score.p_value <= 0.2 for score in unharmed]) < 0.36
+    assert np.mean([score.p_value <= 0.2 for score in unharmed]) < 0.4
 
 
 @pytest.mark.parametrize("mode", ["promptse", "light"])

@@ -119,11 +119,11 @@ def test_a_quoted_specification_within_talk_is_accepted():
 
 def test_variants_by_rules_are_accepted_as_if_people_had_written_them():
     accepted = []
-    for task in variant_prompts.tasks()[1::6]:
+    for task in variant_prompts.tasks()[1::18]:
         judge = Judge(task.prompt, LIBRARY)
         made = generate(task, Selection(per_distance=3)).variants
         accepted += [not judge.findings(variant.text) for variant in made]
-    assert len(accepted) > 300
+    assert len(accepted) > 100
     assert sum(accepted) >= 0.99 * len(accepted)
 
 
