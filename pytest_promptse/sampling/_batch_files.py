@@ -30,7 +30,8 @@ MANIFEST = "manifest.jsonl"
 # Limits of one file: https://platform.openai.com/docs/guides/batch#1-prepare-your-batch-file
 MAX_REQUESTS = 50_000
 MAX_BYTES = 190_000_000
-_OK = 200
+OK = 200
+"""The status of an answered request."""
 _CHUNK = 500
 
 
@@ -283,10 +284,18 @@ class _Response(msgspec.Struct):
     body: msgspec.Raw = msgspec.Raw(b"")
 
 
-class _ResultLine(msgspec.Struct):
+class ResultLine(msgspec.Struct):
+    """A line of a file of results, as services write it."""
+
     custom_id: str
     response: _Response | None = None
     error: msgspec.Raw = msgspec.Raw(b"null")
+
+    @property
+    def answer(self) -> bytes | None:
+        """The body of the answer, or None if the request failed."""
+        response = self.response
+        return bytes(response.body) if response and response.status_code == OK else None
 
 
 class _BodyModel(msgspec.Struct):
@@ -337,7 +346,7 @@ class _Importer:
         `line` is JSON. `place` is the file and line, for the report of problems.
         """
         try:
-            result = msgspec.json.decode(line, type=_ResultLine)
+            result = msgspec.json.decode(line, type=ResultLine)
         except (msgspec.DecodeError, UnicodeDecodeError):
             self._problem("not a result line, or cut off", place)
             return
@@ -348,16 +357,13 @@ class _Importer:
             self._problem("unknown custom_id", place)
         elif result.custom_id in self._seen:
             self._problem("duplicate custom_id", place)
-        elif result.response is None or result.response.status_code != _OK:
+        elif (body := result.answer) is None:
             self._problem(f"request failed: {_reason(result)}", place)
         else:
             self._seen.add(result.custom_id)
-            self._store_response(job, int(first), int(n), result.response, place)
+            self._store_response(job, int(first), int(n), body, place)
 
-    def _store_response(
-        self, job: Job, first: int, n: int, response: _Response, place: str
-    ) -> None:
-        body = bytes(response.body)
+    def _store_response(self, job: Job, first: int, n: int, body: bytes, place: str) -> None:
         model = msgspec.json.decode(body, type=_BodyModel).model if body else ""
         # Services answer with a dated name, such as gpt-4.1-mini-2025-04-14 for gpt-4.1-mini.
         if not model.startswith(self._header.name):
@@ -487,7 +493,7 @@ def _import_lines(importer: _Importer, file: IO[bytes], name: str, store: Store)
                     importer.add(line, f"{name}, line {number}")
 
 
-def _reason(result: _ResultLine) -> str:
+def _reason(result: ResultLine) -> str:
     """Return the service's reason for a failed request, in one line."""
     raw = bytes(result.error)
     if raw == b"null" and result.response is not None:

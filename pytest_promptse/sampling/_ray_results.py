@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING
 import msgspec
 
 from pytest_promptse.errors import StoreError
+from pytest_promptse.sampling._batch_files import OK, ResultLine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 RESULTS = "results-ray.jsonl"
 """The name of the file."""
 _LOCK = "results-ray.lock"
-_OK = 200
 # Seconds that a run waits for an earlier one, whose driver was killed, to end.
 _PATIENCE = 30.0
 
@@ -122,30 +122,20 @@ def _take(lock: IO[bytes], folder: Path) -> None:
             return
 
 
-class _Response(msgspec.Struct):
-    status_code: int = 0
-
-
-class _Line(msgspec.Struct):
-    custom_id: str
-    response: _Response | None = None
-
-
 def _answered_id(line: bytes) -> str | None:
     """Return the ``custom_id`` of an answered request, or None for a failure or a cut-off line."""
     if not line.endswith(b"\n"):
         return None
     try:
-        result = msgspec.json.decode(line, type=_Line)
+        result = msgspec.json.decode(line, type=ResultLine)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-    answered = result.response is not None and result.response.status_code == _OK
-    return result.custom_id if answered else None
+    return None if result.answer is None else result.custom_id
 
 
 def result_line(custom_id: str, body: object) -> bytes:
     """Return the line of an answered request, whose answer is `body`."""
-    response = {"status_code": _OK, "body": body}
+    response = {"status_code": OK, "body": body}
     line = {"custom_id": custom_id, "response": response, "error": None}
     return msgspec.json.encode(line) + b"\n"
 

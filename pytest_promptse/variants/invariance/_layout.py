@@ -17,7 +17,7 @@ from pytest_promptse.variants.invariance._finding import Finding
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["Layout", "Paragraph", "lay_out", "line_findings"]
+__all__ = ["Layout", "lay_out", "line_findings"]
 
 _FENCE = re.compile(r"^\s*(`{3,}|~{3,})(.*)$")
 _NO_LANGUAGE = frozenset({"", "text", "txt"})
@@ -48,13 +48,6 @@ _SHORT = 50
 """A shorter line, in characters, was not broken to fit a width."""
 
 
-@dataclass(frozen=True, slots=True)
-class Paragraph:
-    """A paragraph as one line."""
-
-    text: str
-
-
 @dataclass(frozen=True, eq=False)
 class Layout:
     """A prompt divided into code and prose.
@@ -66,12 +59,13 @@ class Layout:
     lines
         Lines of code, examples and tables, without surrounding blanks.
     paragraphs
-        All other text. For a stub, these are its docstrings and comments.
+        All other text, each paragraph as one line. For a stub, these are its docstrings and
+        comments.
     """
 
     stub: ast.Module | None
     lines: tuple[str, ...]
-    paragraphs: tuple[Paragraph, ...]
+    paragraphs: tuple[str, ...]
 
 
 def lay_out(text: str, *, is_talk: Callable[[str], bool] = lambda _: False) -> Layout:
@@ -88,7 +82,7 @@ def lay_out(text: str, *, is_talk: Callable[[str], bool] = lambda _: False) -> L
     stub = parse_stub(text)
     blocks = [text] if stub is None else list(_prose_of(text, stub))
     lines: list[str] = []
-    paragraphs: list[Paragraph] = []
+    paragraphs: list[str] = []
     for block in blocks:
         reader = _Reader(is_talk)
         for line in block.splitlines():
@@ -146,7 +140,7 @@ class _Reader:
     def __init__(self, is_talk: Callable[[str], bool]) -> None:
         self._is_talk = is_talk
         self.lines: list[str] = []
-        self.paragraphs: list[Paragraph] = []
+        self.paragraphs: list[str] = []
         self._gathered: list[str] = []
         self._fence = ""
         self._in_example = False
@@ -178,7 +172,7 @@ class _Reader:
     def finish_paragraph(self) -> None:
         """End the present paragraph, if any."""
         if self._gathered:
-            self.paragraphs.append(Paragraph(" ".join(self._gathered)))
+            self.paragraphs.append(" ".join(self._gathered))
         self._gathered = []
 
     def _read_fenced(self, line: str) -> None:

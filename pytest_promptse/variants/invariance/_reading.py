@@ -156,7 +156,7 @@ def read(text: str, *, talk: LibraryTalk | None = None, original: str = "") -> R
     sentences = (
         sentence
         for paragraph in layout.paragraphs
-        for sentence in _sentences(_BESIDE_CJK.sub(" ", _EMPHASIS.sub(r"\2", paragraph.text)))
+        for sentence in _sentences(_BESIDE_CJK.sub(" ", _EMPHASIS.sub(r"\2", paragraph)))
     )
     return Reading(stub=layout.stub, lines=layout.lines, sentences=tuple(sentences))
 
@@ -168,11 +168,11 @@ def _plain(text: str) -> str:
 def _without(text: str, talk: LibraryTalk, original: str) -> Layout:
     """Return the layout of `text` without the sentences of the library that `original` lacks."""
     original_layout = lay_out(_plain(original))
-    prose = [*original_layout.lines, *(paragraph.text for paragraph in original_layout.paragraphs)]
+    prose = (*original_layout.lines, *original_layout.paragraphs)
     keep = frozenset[tuple[str, ...]]().union(*map(talk.found, prose))
     layout = lay_out(_plain(text), is_talk=lambda line: not talk.without(line, keep))
-    paragraphs = (replace(p, text=talk.without(p.text, keep)) for p in layout.paragraphs)
-    return replace(layout, paragraphs=tuple(p for p in paragraphs if p.text))
+    paragraphs = (talk.without(paragraph, keep) for paragraph in layout.paragraphs)
+    return replace(layout, paragraphs=tuple(filter(None, paragraphs)))
 
 
 def _sentences(paragraph: str) -> Iterator[Sentence]:

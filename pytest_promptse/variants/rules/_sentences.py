@@ -314,12 +314,9 @@ class SentenceGenerator:
             text += (self.language.blank if text else "") + sentence.text
         return text.removesuffix(" -")
 
-    def accepts(self, facts: frozenset[str], said: Sequence[Said] = ()) -> bool:
-        """Return whether a text that asserts `facts` contradicts no known fact.
-
-        Known facts are those of the prompt, of the persona and of the sentences `said` before.
-        """
-        return not self.language.coherence.clash(facts, self._known(said))
+    def accepts(self, facts: frozenset[str]) -> bool:
+        """Return whether `facts` contradict no fact of the prompt and of the writer."""
+        return not self.language.coherence.clash(facts, self._known(()))
 
     def _known(self, said: Sequence[Said]) -> frozenset[str]:
         return self.given.union(self.own, *(sentence.facts for sentence in said))
