@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import ssl
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_promptse._redaction import remember_secret
@@ -13,6 +15,10 @@ from pytest_promptse.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+_VARIABLE = re.compile(r"\$\{?(?P<name>\w+)")
+# Codes of OpenSSL's X509_verify_cert: not yet valid, expired; another host name, another address.
+_OUT_OF_DATE = frozenset({9, 10})
+_OTHER_HOST = frozenset({62, 64})
 _CA_VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
 
@@ -52,9 +58,11 @@ class Gateway:
         for name, template in self.headers:
             value = os.path.expandvars(template)
             if "$" in template and value == template:
+                # Only the name: the rest of a header is hidden in every message.
+                unset = _VARIABLE.search(template)
                 raise SettingsError(
-                    f"--promptse-header {name}: the environment variable in {template!r} is not "
-                    "set; export it"
+                    f"--promptse-header {name}: the environment variable "
+                    f"{unset['name'] if unset else 'after $'} is not set; export it"
                 )
             remember_secret(value)
             sent[name] = value
@@ -66,22 +74,60 @@ class Gateway:
         Raises
         ------
         SettingsError
-            If a file is missing or is no certificate or key.
+            If a file is missing or is no certificate or key, or if a key has no certificate.
         """
         context = ssl.create_default_context()
-        bundle = self.ca_bundle or next(filter(None, map(os.environ.get, _CA_VARIABLES)), None)
+        bundle = self._bundle
         if bundle is not None:
             flag = "--promptse-ca-bundle" if self.ca_bundle else "the CA bundle of the environment"
             _load(flag, bundle, lambda: context.load_verify_locations(bundle))
         certificate = self.client_certificate
+        if self.client_key is not None and certificate is None:
+            raise SettingsError(
+                f"--promptse-client-key: {self.client_key} needs the certificate that it belongs "
+                "to; give --promptse-client-certificate FILE"
+            )
         if certificate is not None:
             key = self.client_key
             _load(
                 "--promptse-client-certificate",
                 f"{certificate} with the key {key}" if key else certificate,
-                lambda: context.load_cert_chain(certificate, key, password=_no_password),
+                lambda: _load_certificate(context, certificate, key),
             )
         return context
+
+    def tls_failure(self, error: ssl.SSLError) -> str:
+        """Return what failed when a connection was made, with the remedy for these settings."""
+        if isinstance(error, ssl.SSLCertVerificationError):
+            untrusted = f"the server's certificate is not trusted ({error.verify_message})"
+            return f"{untrusted}; {self._trust_remedy(error.verify_code)}"
+        detail = error.reason or " ".join(str(error).split())
+        if error.reason == "WRONG_VERSION_NUMBER":
+            remedy = "the server does not use TLS at this port; give http:// or another port"
+        elif self.client_certificate is not None:
+            remedy = (
+                f"the server may not accept the certificate in {self.client_certificate}; give "
+                "one that it accepts with --promptse-client-certificate FILE"
+            )
+        else:
+            remedy = "if the server demands a certificate, give --promptse-client-certificate FILE"
+        return f"TLS fails ({detail}); {remedy}"
+
+    def _trust_remedy(self, code: int) -> str:
+        if code in _OUT_OF_DATE:
+            return "the server needs a valid certificate; also check the clock of this machine"
+        if code in _OTHER_HOST:
+            return "give the host name of the certificate in --promptse-base-url"
+        if self._bundle is None:
+            return "give your organisation's certificates with --promptse-ca-bundle FILE"
+        return (
+            f"{self._bundle} does not contain the authority that signed it; give a file that "
+            "does with --promptse-ca-bundle FILE"
+        )
+
+    @property
+    def _bundle(self) -> str | None:
+        return self.ca_bundle or next(filter(None, map(os.environ.get, _CA_VARIABLES)), None)
 
 
 def _load(flag: str, path: str, read: Callable[[], None]) -> None:
@@ -92,6 +138,19 @@ def _load(flag: str, path: str, read: Callable[[], None]) -> None:
     except OSError as error:
         reason = getattr(error, "reason", "") or error.strerror
         raise SettingsError(f"{flag}: {path} cannot be read as PEM ({reason})") from None
+
+
+def _load_certificate(context: ssl.SSLContext, certificate: str, key: str | None) -> None:
+    try:
+        context.load_cert_chain(certificate, key, password=_no_password)
+    except ssl.SSLError:
+        # OpenSSL only says "PEM lib".
+        if key is not None or b"PRIVATE KEY-----" in Path(certificate).read_bytes():
+            raise
+        raise SettingsError(
+            f"--promptse-client-certificate: {certificate} contains no key; give the file of its "
+            "key with --promptse-client-key FILE"
+        ) from None
 
 
 def _no_password() -> str:

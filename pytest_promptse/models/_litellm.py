@@ -160,7 +160,10 @@ class LitellmBackend:
         if isinstance(error, _THIS_PROMPT):
             return ModelError(f"{message}; shorten the prompt or choose another model")
         return refusal(
-            message, status=status, about=str(error), key="the variable of your provider"
+            message,
+            status=status,
+            about=str(error),
+            key="the variable of your provider to a valid key",
         )
 
     async def close(self) -> None:

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 import openai
 
-from pytest_promptse._redaction import redact_logs, remember_credentials
+from pytest_promptse._redaction import redact_argument, redact_logs, remember_credentials
 from pytest_promptse.errors import PromptseError, SettingsError
 from pytest_promptse.models._base import (
     Capabilities,
@@ -135,8 +135,8 @@ class OpenAIBackend:
         redact_logs()
         if urlsplit(self._given_url or _OPENAI).scheme not in ("http", "https"):
             raise SettingsError(
-                f"{spec}: {self._given_url!r} is not the address of a server; give one such as "
-                "http://localhost:8000/v1"
+                f"{spec}: {redact_argument(self._given_url or '')!r} is not the address of a "
+                "server; give one such as http://localhost:8000/v1"
             )
         self._given_api = api
         self._timeout = timeout
@@ -322,7 +322,7 @@ class OpenAIBackend:
             raise TransientError(f"{self._where}: {error}") from None
 
     def _meaning(self, error: openai.APIError) -> ModelError:
-        return classify(error, where=self._where, timeout=self._timeout)
+        return classify(error, where=self._where, timeout=self._timeout, gateway=self._gateway)
 
 
 def _basic_authentication(userinfo: str) -> dict[str, str]:

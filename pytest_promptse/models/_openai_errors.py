@@ -17,6 +17,8 @@ from pytest_promptse.models._base import LOWER_LENGTH, SHORTEN, FatalError, Tran
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from pytest_promptse.models._gateway import Gateway
+
 _TOO_MANY_REQUESTS = 429
 _LONGEST_REASON = 300
 _UNAVAILABLE = frozenset({503, 529})
@@ -28,10 +30,14 @@ _THIS_PROMPT = re.compile(
     r"context_length_exceeded|maximum context length|content_filter|content_policy"
     r"|string_above_max_length|prompt is too long"
 )
+_KEY = (
+    "OPENAI_API_KEY to a valid key for this server, or the header that your gateway wants with "
+    "--promptse-header"
+)
 _REMEDIES: Mapping[int, str] = {
-    401: "set {key} to a valid key for this server",
+    401: "set {key}",
     402: "the account has no credit left",
-    403: "this key may not use this model; ask for access or choose another model",
+    403: "ask for access to this model, or choose another one",
     404: "check the model's name and --promptse-base-url",
     413: "request fewer samples or use shorter prompts",
 }
@@ -40,7 +46,7 @@ _LENGTH_NAMES = re.compile(r"max_tokens|max_completion_tokens|max_output_tokens"
 _OTHERWISE = "change the setting that the server names; no more requests are sent"
 
 
-def classify(error: openai.APIError, *, where: str, timeout: float) -> ModelError:
+def classify(error: openai.APIError, *, where: str, timeout: float, gateway: Gateway) -> ModelError:
     """Return the error of this package for `error`, with a message of one line.
 
     Parameters
@@ -51,9 +57,11 @@ def classify(error: openai.APIError, *, where: str, timeout: float) -> ModelErro
         Model and server, for the message.
     timeout
         The time limit in seconds, for the message.
+    gateway
+        The headers and certificates of the request, for the remedy.
     """
     if not isinstance(error, openai.APIStatusError):
-        return _without_answer(error, where=where, timeout=timeout)
+        return _without_answer(error, where=where, timeout=timeout, gateway=gateway)
     status = error.status_code
     message = f"{where}: HTTP {status}, {reason(error)}"
     if status == _TOO_MANY_REQUESTS and error.code == "insufficient_quota":
@@ -67,29 +75,21 @@ def classify(error: openai.APIError, *, where: str, timeout: float) -> ModelErro
     return refusal(message, status=status, about=f"{error.code} {error.param} {reason(error)}")
 
 
-def _without_answer(error: openai.APIError, *, where: str, timeout: float) -> ModelError:
+def _without_answer(
+    error: openai.APIError, *, where: str, timeout: float, gateway: Gateway
+) -> ModelError:
     causes = list(_causes(error))
     # The client also raises its time-out error if the connection fails.
     if any(isinstance(cause, TimeoutError) for cause in causes):
         return TransientError(no_answer(where, timeout))
     first = causes[-1] if causes else error
-    if isinstance(first, ssl.SSLCertVerificationError):
-        return FatalError(
-            f"{where}: the server's certificate is not trusted ({first.verify_message}); "
-            "give your organisation's certificates with --promptse-ca-bundle FILE"
-        )
-    detail = redact(" ".join(str(first).split()))[:_LONGEST_REASON]
     if isinstance(first, ssl.SSLError):
-        return FatalError(
-            f"{where}: TLS fails ({detail}); if the server demands a certificate, give "
-            "--promptse-client-certificate FILE"
-        )
+        return FatalError(f"{where}: {gateway.tls_failure(first)}")
+    detail = redact(" ".join(str(first).split()))[:_LONGEST_REASON]
     return TransientError(f"{where}: {detail}; is the server up at that address?")
 
 
-def refusal(
-    message: str, *, status: int, about: str, key: str = "OPENAI_API_KEY"
-) -> ModelError | FatalError:
+def refusal(message: str, *, status: int, about: str, key: str = _KEY) -> ModelError | FatalError:
     """Return the error of a request that a server will refuse again, with its remedy.
 
     Parameters
@@ -101,7 +101,7 @@ def refusal(
     about
         The names and texts that describe the error.
     key
-        Name of the setting that contains the key of the server.
+        What the user sets if the server accepts no request of theirs.
     """
     if _THIS_PROMPT.search(about):
         return ModelError(f"{message}; {SHORTEN}")

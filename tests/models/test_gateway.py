@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import trustme
@@ -38,9 +39,11 @@ def files(authority, tmp_path):
     return {path.name: str(path) for path in tmp_path.iterdir()}
 
 
-def server_over_tls(authority, *, wants_client: bool) -> FaultyServer:
+def server_over_tls(
+    authority, *, wants_client: bool = False, host: str = "127.0.0.1", until=None
+) -> FaultyServer:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert("127.0.0.1").configure_cert(context)
+    authority.issue_cert(host, not_after=until).configure_cert(context)
     if wants_client:
         authority.configure_trust(context)
         context.verify_mode = ssl.CERT_REQUIRED
@@ -71,7 +74,7 @@ def test_headers_are_sent_with_secrets_from_the_environment(monkeypatch):
 def test_a_header_whose_variable_is_missing_is_named(monkeypatch):
     monkeypatch.delenv("NOT_SET", raising=False)
     backend = OpenAIBackend("openai:m", "m", gateway=Gateway(headers=(("X-Key", "$NOT_SET"),)))
-    with pytest.raises(SettingsError, match=r"X-Key: the environment variable in '\$NOT_SET'"):
+    with pytest.raises(SettingsError, match="X-Key: the environment variable NOT_SET is"):
         backend.check()
 
 
@@ -81,6 +84,45 @@ def test_a_certificate_that_nobody_trusts_is_said_to_be_the_cause(authority):
         pytest.raises(FatalError, match=r"certificate is not trusted .*--promptse-ca-bundle"),
     ):
         reach(server.base_url)
+
+
+def test_the_remedy_fits_what_is_wrong_with_the_certificate(authority, files):
+    yesterday = datetime.now(UTC) - timedelta(days=1)
+    own = {"ca_bundle": files["ca.pem"]}
+    cases = [
+        (server_over_tls(authority, until=yesterday), own, "expired.*needs a valid certificate"),
+        (server_over_tls(authority, host="127.0.0.2"), own, "host name of the certificate"),
+        (server_over_tls(trustme.CA()), own, r"ca\.pem does not contain the authority"),
+        (FaultyServer(), own, "WRONG_VERSION_NUMBER.*does not use TLS at this port"),
+    ]
+    for server, gateway, message in cases:
+        with server, pytest.raises(FatalError, match=message):
+            reach(server.base_url.replace("http:", "https:"), **gateway)
+
+
+def test_a_client_certificate_that_the_server_refuses_is_named(authority, files, tmp_path):
+    stranger = trustme.CA().issue_cert("team@example.org")
+    stranger.private_key_and_cert_chain_pem.write_to_path(tmp_path / "stranger.pem")
+    with (
+        server_over_tls(authority, wants_client=True) as server,
+        pytest.raises(FatalError, match=r"may not accept the certificate in .*stranger\.pem"),
+    ):
+        reach(
+            server.base_url,
+            ca_bundle=files["ca.pem"],
+            client_certificate=str(tmp_path / "stranger.pem"),
+        )
+
+
+def test_a_certificate_and_its_key_are_asked_for_together(files):
+    alone = OpenAIBackend("openai:m", "m", gateway=Gateway(client_certificate=files["client.pem"]))
+    with pytest.raises(
+        SettingsError, match=r"client\.pem contains no key; .*--promptse-client-key"
+    ):
+        alone.check()
+    keys = OpenAIBackend("openai:m", "m", gateway=Gateway(client_key=files["client.key"]))
+    with pytest.raises(SettingsError, match="give --promptse-client-certificate FILE"):
+        keys.check()
 
 
 @pytest.mark.parametrize("way", ["setting", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"])
