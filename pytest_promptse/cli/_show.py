@@ -70,13 +70,25 @@ def _show(chosen: argparse.Namespace) -> int:
         test for test in every if test.node.startswith(chosen.node)
     ]
     if not named:
-        hint = nearest(chosen.node, [test.node for test in every])
-        raise RecordError(f"{path} has no test {chosen.node!r}{hint}")
+        raise RecordError(f"{path} {_not_among(every, chosen.node)}")
     if len(named) > 1:
         _list(named)
     else:
         _print(named[0], record)
     return 0
+
+
+def _not_among(tests: Sequence[_Measured], node: str) -> str:
+    """Return why a record of these tests shows nothing for `node`, with the remedy."""
+    alike = [test.node for test in tests if f"::{node}" in test.node]
+    hint = f" (did you mean {alike[0].partition('[')[0]!r}?)" if alike else ""
+    if not alike and len(tests) > 1:
+        hint = nearest(node, [test.node for test in tests])
+    count = "1 test" if len(tests) == 1 else f"{len(tests)} tests"
+    return (
+        f"has {count}, and none is {node!r}{hint}; give a node id as pytest prints it, run pytest "
+        "with this test, or name the record of an earlier run with --run"
+    )
 
 
 def _print_suites(suites: Sequence[InstrumentRecord]) -> None:

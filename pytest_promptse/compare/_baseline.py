@@ -88,13 +88,11 @@ class Baselines:
         return self._folder / f"{name_or_path}{SUFFIX}"
 
     def _missing(self, name_or_path: str, path: Path) -> str:
-        hint = ""
-        if not is_path(name_or_path):
-            hint = nearest(name_or_path, (file.stem for file in self._folder.glob(f"*{SUFFIX}")))
-        return (
-            f"there is no baseline {name_or_path!r}{hint} yet ({path}); "
-            f"make it with: {baseline_command(name_or_path)}"
-        )
+        make = f"make it with: {baseline_command(name_or_path)}"
+        if is_path(name_or_path):
+            return f"there is no record {name_or_path!r} yet ({path}); {make}"
+        hint = nearest(name_or_path, (file.stem for file in self._folder.glob(f"*{SUFFIX}")))
+        return f"there is no baseline {name_or_path!r} yet ({path}){hint}; {make}"
 
 
 def _replace(path: Path, parts: Iterable[bytes]) -> None:

@@ -342,7 +342,8 @@ OPTIONS: dict[str, Option] = {
             _option_types.choice("tasks", "tasks+emotions", "reruns"),
             "tasks",
             "what 95 %% intervals cover: other tasks with the same emotions (tasks, default), "
-            "other tasks and emotions, or another run of the same prompts (reruns)",
+            "other tasks and emotions (tasks+emotions), or another run of the same prompts "
+            "(reruns)",
             metavar="NAME",
             marker=True,
         ),

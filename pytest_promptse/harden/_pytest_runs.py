@@ -89,7 +89,7 @@ class PytestRuns:
         PromptseError
             If pytest cannot run the tests, or something could not be measured.
         """
-        plan = f"{variants} variants per distance" if variants else "as the project does"
+        plan = f"variants per distance: {variants}" if variants else "as the project does"
         self._say(f"measuring {', '.join(templates)} ({plan})")
         record = self._run([*self._tests, *self._options(templates, seed, variants, originals)])
         self.records.append(record)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args, get_origin
 
 import msgspec
 
@@ -53,8 +53,20 @@ def load_settings(path: Path, kind: type[SuiteSettings]) -> tuple[SuiteSettings,
         try:
             msgspec.convert(values[name], types[name])
         except msgspec.ValidationError as error:
-            raise value.error(f"{name}: {error}") from None
+            problem = _no_choice(values[name], types[name]) or str(error)
+            raise value.error(f"{name}: {problem}") from None
     try:
         return msgspec.convert(values, kind), place.line
     except msgspec.ValidationError as error:
         raise place.error(str(error)) from None
+
+
+def _no_choice(value: object, kind: object) -> str | None:
+    """Return which words a setting of type `kind` can be if `value` is another word."""
+    kinds = (kind, *get_args(kind))
+    words = [word for part in kinds if get_origin(part) is Literal for word in get_args(part)]
+    if not words or not isinstance(value, str):
+        return None
+    numbers = any(int in (part, *get_args(part)) for part in kinds)
+    others = ["a whole number"] if numbers else []
+    return f"{value!r} is not one of {', '.join([*words, *others])}{nearest(value, words)}"

@@ -13,11 +13,10 @@ import openai
 from pytest_promptse._redaction import redact
 from pytest_promptse.errors import ModelError
 from pytest_promptse.models._base import LOWER_LENGTH, SHORTEN, FatalError, TransientError
+from pytest_promptse.models._gateway import Gateway
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from pytest_promptse.models._gateway import Gateway
 
 _TOO_MANY_REQUESTS = 429
 _LONGEST_REASON = 300
@@ -30,6 +29,7 @@ _THIS_PROMPT = re.compile(
     r"context_length_exceeded|maximum context length|content_filter|content_policy"
     r"|string_above_max_length|prompt is too long"
 )
+_NO_GATEWAY = Gateway()
 _KEY = (
     "OPENAI_API_KEY to a valid key for this server, or the header that your gateway wants with "
     "--promptse-header"
@@ -46,7 +46,9 @@ _LENGTH_NAMES = re.compile(r"max_tokens|max_completion_tokens|max_output_tokens"
 _OTHERWISE = "change the setting that the server names; no more requests are sent"
 
 
-def classify(error: openai.APIError, *, where: str, timeout: float, gateway: Gateway) -> ModelError:
+def classify(
+    error: openai.APIError, *, where: str, timeout: float, gateway: Gateway = _NO_GATEWAY
+) -> ModelError:
     """Return the error of this package for `error`, with a message of one line.
 
     Parameters

@@ -12,7 +12,7 @@ import pytest
 from pytest_promptse.errors import PromptseError, TaskError
 from pytest_promptse.plugin import _fixtures
 from pytest_promptse.plugin._checks import door_of
-from pytest_promptse.plugin._invocation import BAD_MARKS
+from pytest_promptse.plugin._invocation import BAD_MARKS, NO_MODEL
 from pytest_promptse.plugin._items import run_suite_file_item
 from pytest_promptse.plugin._pytest_private import collected_fixture_definitions
 from pytest_promptse.plugin._session import promptse_session
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from pytest_promptse.config._settings import Settings
     from pytest_promptse.runtimes._runtime import Door
 
-NO_MODEL = "promptse: no model; give --promptse-model, for example --promptse-model tiny"
 _DOORS: tuple[Door, ...] = ("candidate", "program")
 _TASK_KEYWORDS = ("entry_point", "reference", "check")
 # The fixtures of these modules report failures that do not end the test, so that a program with

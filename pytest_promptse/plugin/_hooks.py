@@ -8,6 +8,7 @@ hooks.
 from __future__ import annotations
 
 from contextlib import suppress
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import pytest
@@ -23,7 +24,7 @@ from pytest_promptse.errors import (
     VariantError,
 )
 from pytest_promptse.plugin._fixtures import candidate, program, task
-from pytest_promptse.plugin._invocation import BAD_MARKS, given_settings, instrument_of
+from pytest_promptse.plugin._invocation import BAD_MARKS, NO_MODEL, given_settings, instrument_of
 from pytest_promptse.plugin._pytest_private import ini_names
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARK)
+    _check_ini_file(config)
     settings = {option.ini for option in OPTIONS.values()}
     for name in ini_names(config):
         if name.startswith("promptse_") and name not in settings:
@@ -199,6 +201,42 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] 
         # An expected failure that passed.
         return None
     return "passed", ".", word
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say why tests are skipped, which pytest shows with ``-rs`` only."""
+    skipped = [
+        report
+        for report in terminalreporter.stats.get("skipped", [])
+        if isinstance(report.longrepr, tuple) and report.longrepr[-1] == f"Skipped: {NO_MODEL}"
+    ]
+    if skipped:
+        tests = "1 test is" if len(skipped) == 1 else f"{len(skipped)} tests are"
+        terminalreporter.write_line(f"{NO_MODEL} ({tests} skipped)")
+
+
+def _check_ini_file(config: pytest.Config) -> None:
+    """Raise an error if the value of an option made pytest look for its ini file elsewhere.
+
+    pytest looks for the file before it knows the options of plugins. It takes a value that is a
+    word of its own, and the name of a file, for the path of a test.
+    """
+    option = config.option
+    if hasattr(config, "workerinput") or option.inifilename or option.rootdir:
+        return
+    here = config.invocation_params.dir.resolve()
+    arguments = [str(argument) for argument in config.invocation_params.args]
+    valued = {option.flag for option in OPTIONS.values() if not option.is_switch}
+    for flag, value in pairwise(arguments):
+        path = (here / value).resolve()
+        if flag not in valued or path.is_relative_to(here) or not path.exists():
+            continue
+        folder = config.inipath.parent.resolve() if config.inipath is not None else None
+        if folder is None or (path.is_relative_to(folder) and not here.is_relative_to(folder)):
+            raise pytest.UsageError(
+                f"{flag}: pytest takes {value} for the path of a test and does not read the ini "
+                f"file of this folder; write {flag}={value}"
+            )
 
 
 def _is_marked(node: pytest.Item) -> bool:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_promptse.errors import PromptseError, SettingsError
-from pytest_promptse.plugin._collection import NO_MODEL
 from pytest_promptse.plugin._instrument_items import InstrumentItem, planned
+from pytest_promptse.plugin._invocation import NO_MODEL
 from pytest_promptse.plugin._session import promptse_session
 
 if TYPE_CHECKING:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 BAD_MARKS: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 """Key in the stash of a module or class for errors of marks, by function."""
+NO_MODEL = "promptse: no model; give --promptse-model, for example --promptse-model tiny"
+"""Reason why tests with prompts are skipped in a run without a model."""
 REFUSAL = "promptse_refusal"
 """Key in an xdist worker's output for the reason why the run cannot start."""
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 RULE = (
-    "Lowest drop first among those that solve as many reworded prompts. Whoever solves separately "
-    "fewer comes after them. The intervals of all differences hold together with 95 %. What they "
-    "do not separate is undecided."
+    "The order is by drop, lowest first. An entry that solves fewer reworded prompts, by more than "
+    "chance explains, comes after the others. All intervals of differences together are right with "
+    "95 % probability. Entries that they do not separate are undecided."
 )
 
 PARETO = (

@@ -50,7 +50,7 @@ class CostEstimate:
         `at_most` is True if the run may stop before it has requested everything.
         """
         missing = self.completions - self.stored
-        cost = "" if self.cost is None else f", at most {self.cost:.4g}"
+        cost = "" if self.cost is None else f", cost at most {self.cost:.4g}"
         through = f" with template {self.template}" if self.template else ""
         return (
             f"{self.model}{through}: {self.variants} variants, {self.completions} completions, "

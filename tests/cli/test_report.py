@@ -47,7 +47,7 @@ def test_a_baseline_is_shown_by_its_name(project, capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["none.json"], "there is no baseline 'none.json' yet"),
+        (["none.json"], "there is no record 'none.json' yet"),
         (["run.json", "pdf:x"], "report pdf:x: there is no report 'pdf'; there are json, html, md"),
         (["run.json", "html:"], "report: names no file; give html:PATH"),
         (["run.json", "md:."], "report md:"),

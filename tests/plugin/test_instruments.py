@@ -209,6 +209,14 @@ WRONG_FILES = {
         "promptse: 1\nsettings:\n  min_coverage: 2",
         ":3: min_coverage: Expected `float` <= 1.0",
     ),
+    "zn.csi.yaml": (
+        "promptse: 1\nsettings:\n  language: zn",
+        "zn.csi.yaml:3: language: 'zn' is not one of en, zh",
+    ),
+    "many.csi.yaml": (
+        "promptse: 1\nsettings:\n  words: many",
+        "words: 'many' is not one of all, a whole number",
+    ),
     "number.csi.yaml": ("promptse: 1\nsettings:\n  words: 9000", "has 5000 words, not 9000"),
     "anchors.csi.yaml": ("promptse: 1\nsettings:\n  anchors: nice", "two different words"),
     "list.csi.yaml": ("promptse: 1\nsettings:\n  word_list: none.jsonl", "cannot be read"),

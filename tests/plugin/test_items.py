@@ -41,10 +41,13 @@ def test_the_reference_passes_everything(run):
     assert result.ret == 0
 
 
-def test_without_a_model_the_test_is_skipped_and_says_why(run):
-    result = run("-rs")
+@pytest.mark.parametrize("options", [(), ("-q",)])
+def test_without_a_model_the_test_is_skipped_and_says_why(run, options):
+    result = run(*options)
     result.assert_outcomes(skipped=1)
-    result.stdout.fnmatch_lines(["*no model; give --promptse-model, for example*tiny*"])
+    result.stdout.fnmatch_lines(
+        ["promptse: no model; give --promptse-model, for example*tiny (1 test is skipped)"]
+    )
 
 
 def test_an_ini_file_can_name_the_model(run, pytester):
@@ -248,6 +251,14 @@ def test_a_failed_test_can_be_looked_at_later(run, pytester, answers, programs):
     assert "replay" in shown
     assert "0 of 2 completions pass" in shown
     assert "raise ValueError('no title')" in shown
+    # By the name that the summary has, and after a run of another test.
+    named = pytester.run(promptse, "show", "test_slugify").stderr.str()
+    assert "has 4 tests, and none is 'test_slugify' (did you mean 'test_slug" in named
+    run("--promptse-model", model, broken)
+    gone = pytester.run(promptse, "show", nodes[0]).stderr.str()
+    assert "has 1 test, and none is" in gone
+    assert "did you mean" not in gone
+    assert "name the record of an earlier run with --run" in gone
 
 
 def test_every_completion_is_recorded_on_request(run, pytester, answers, programs):

@@ -33,6 +33,25 @@ def marked(pytester):
     return write
 
 
+def test_a_path_that_pytest_takes_for_a_test_does_not_hide_the_ini_file(marked, run, pytester):
+    elsewhere = pytester.path.with_name(f"{pytester.path.name}-elsewhere")
+    elsewhere.mkdir()
+    authority = elsewhere / "ca.pem"
+    authority.write_text("")
+    marked(PROMPT)
+    pytester.makeini("[pytest]\npromptse_model = nowhere")
+    error_of(
+        run("--promptse-ca-bundle", str(authority)),
+        f"--promptse-ca-bundle: pytest takes {authority} for the path of a test and does not read "
+        f"the ini file of this folder; write --promptse-ca-bundle={authority}",
+    )
+    # Then the ini file is read.
+    error_of(run(f"--promptse-ca-bundle={authority}"), "there is no backend 'nowhere'")
+    # A path in the project does not move pytest's root.
+    pytester.path.joinpath("ca.pem").write_text("")
+    error_of(run("--promptse-ca-bundle", "ca.pem"), "there is no backend 'nowhere'")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

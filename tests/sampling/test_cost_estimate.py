@@ -17,7 +17,9 @@ def test_an_estimate_counts_what_the_store_lacks(store, job):
     assert found.prompt_tokens == 2 * 2
     assert found.completion_tokens == (1 + 4) * 10
     assert found.cost == pytest.approx((4 * 1.0 + 50 * 2.0) / 1e6)
-    assert "would request 5 (about 4 tokens in, at most 50 out, at most 0.000104)" in found.line()
+    assert (
+        "would request 5 (about 4 tokens in, at most 50 out, cost at most 0.000104)" in found.line()
+    )
     assert "would request at most 5" in found.line(at_most=True)
 
 

@@ -80,6 +80,8 @@ def _brief(record: Record, width: int) -> Iterator[Text]:
     for ranking in record.rankings:
         yield Text(f"templates of {ranking.model}: {decision(ranking)}")
     yield from _errors(record)
+    if record.usage.requests:
+        yield _cost(record)
 
 
 def _sections(record: Record, out: Console, *, verbose: bool) -> Iterator[Iterable[Text | Grid]]:

@@ -168,11 +168,17 @@ def test_many_distances_leave_the_sparkline_where_there_is_no_room(record):
 
 
 def test_quiet_is_one_line_per_suite(record):
-    lines = shown(record, verbosity=-1).splitlines()
+    from_the_store = replace(record, usage=replace(record.usage, requests=0))
+    lines = shown(from_the_store, verbosity=-1).splitlines()
     assert lines == [
         "sub/test_slug.py::test_slugify pass@1 1.00  AUC-E 0.800  fail",
         "sub/test_slug.py::test_fine pass@1 1.00  AUC-E 0.800  pass",
     ]
+
+
+def test_quiet_says_what_was_paid_if_something_was_requested(record):
+    paid = replace(record, usage=replace(record.usage, requests=3, cost=0.25))
+    assert re.match("3 requests, .* cost 0.25$", shown(paid, verbosity=-1).splitlines()[-1])
 
 
 def test_verbose_shows_every_variant_and_the_secondary_columns(record):
