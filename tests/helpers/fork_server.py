@@ -351,7 +351,7 @@ def _become(wanted: dict[str, Any], streams: list[int]) -> None:
     # A test may write a file twice within a second. Python would then reuse the bytecode of the
     # first version.
     sys.dont_write_bytecode = True
-    if "COVERAGE_PROCESS_CONFIG" in os.environ:
+    if os.environ.keys() & {"COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START"}:
         # coverage does the same in new interpreters.
         importlib.import_module("coverage").process_startup()
     command = wanted["command"]
