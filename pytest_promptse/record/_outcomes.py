@@ -202,8 +202,9 @@ def _change(label: str, figure: ComparedRecord) -> str:
         raise RecordError(
             f"{label} has the verdict {figure.verdict!r} but no difference; compare again"
         )
-    word = "fell by" if gap < 0 else "rose by" if gap > 0 else "changed by"
-    text = f"{label} {word} {_shown(abs(gap))}"
+    size = _shown(abs(gap))
+    word = "changed by" if size == "0" else "fell by" if gap < 0 else "rose by"
+    text = f"{label} {word} {size}"
     if figure.ci95 is None:
         return text
     # The loss is shown as a positive number, so its limits are too.

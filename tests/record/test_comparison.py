@@ -141,7 +141,11 @@ def test_an_inconclusive_comparison_fails_only_where_the_suite_says_so():
     assert not failing(mixed, run(0.85), *TENTH)
     strict = replace(mixed, suites=[suite(settings=SETTINGS | {"inconclusive": "fail"})])
     [line] = failing(strict, run(0.85), *TENTH)
+    assert "fell by 0.1 " in line
     assert line.endswith("which does not rule out a loss of 0.1")
+    equal = [task(name, rate) for name, rate in zip("abcd", (0.25, 1.0, 1.0, 0.75), strict=True)]
+    [line] = failing(replace(strict, tasks=equal), run(0.75), *TENTH)
+    assert "changed by 0 " in line
 
 
 def with_completions(record, text="abc"):

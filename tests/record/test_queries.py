@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from record_builders import make_task
 
-from pytest_promptse.record._queries import losses
+from pytest_promptse.record._queries import causes, losses
 
 
 def test_every_template_has_its_worst_variant_among_the_most_harmful():
@@ -22,3 +22,8 @@ def test_every_template_has_its_worst_variant_among_the_most_harmful():
         ("friendly", "one", 0.8 - 1.0),
     ]
     assert [loss.place for loss in losses(tasks, most=1).worst] == [0, 2]
+
+
+def test_all_samples_of_a_distance_are_counted():
+    tasks = [make_task(name, 1.0, {0.1: [0.0, 0.5], 0.3: [1.0]}, n=8) for name in ("one", "two")]
+    assert [(at.distance, at.n) for at in causes(tasks)] == [(0.0, 16), (0.1, 32), (0.3, 16)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 
 import pytest
+from instrument_records import record as instruments
+from instrument_records import survey
 
 from pytest_promptse import Record
 from pytest_promptse.errors import RecordError
@@ -86,3 +88,17 @@ def test_csv_files_hold_every_level_and_no_formula(record, tmp_path):
         "variants.csv",
         "samples.csv",
     }
+
+
+def test_csv_files_hold_the_figures_of_instruments(tmp_path):
+    _tables.write_csv(instruments(survey("tiny", 0.5)), tmp_path)
+    with (tmp_path / "survey-scores.csv").open(newline="") as file:
+        [first, second] = csv.DictReader(file)
+    shown = {name: first[name] for name in ("figure", "value", "ci95_low", "ci95_high")}
+    assert shown == {
+        "figure": "label of warmth",
+        "value": "0.5",
+        "ci95_low": "0.4",
+        "ci95_high": "0.6",
+    }
+    assert float(second["value"]) == 0.9

@@ -7,7 +7,8 @@ from msgspec.structs import replace
 from record_builders import falling, flat, make_record, make_suite, make_task, with_estimates
 
 from pytest_promptse.record._figures import EstimateRecord
-from pytest_promptse.record._verdicts import verdicts_in_words
+from pytest_promptse.record._schema import InvocationRecord
+from pytest_promptse.record._verdicts import remedy, verdicts_in_words
 
 
 def described(tasks, **changed):
@@ -113,6 +114,8 @@ def test_tasks_that_are_hardly_solved_cannot_show_stability(verdict):
 def test_a_wide_interval_is_said_to_leave_the_loss_open():
     said = described([falling(1.0, 0.5, 0.5)] * 4, verdict="inconclusive", ci95=(0.4, 0.9))
     assert said.endswith("4 tasks are too few to say how much other tasks would lose.")
+    alone = described([falling(1.0, 0.5, 0.5)], verdict="inconclusive", ci95=(0.4, 0.9))
+    assert "too few" not in alone
 
 
 def test_of_many_suites_those_that_fail_are_described_after_their_number():
@@ -143,3 +146,41 @@ def test_a_gate_that_was_not_decided_is_not_called_none():
     settings = {"min_drop": None, "max_drop": 0.1}
     assert described([flat(1.0)], settings=settings).startswith("test_a is not decided: ")
     assert described([flat(1.0)], settings={"max_drop": None}).startswith("test_a has no gate: ")
+
+
+@pytest.mark.parametrize(
+    ("ids", "names"),
+    [
+        (("a", "a"), ["template none", "template terse"]),
+        (("a", "b"), ["a, template none", "b, template terse"]),
+    ],
+)
+def test_a_name_has_what_distinguishes_its_suite(ids, names):
+    made = [
+        (make_suite([task]), [task])
+        for own, template in zip(ids, (None, "terse"), strict=True)
+        for task in [make_task("t", *flat(1.0), suite=f"test_a.py::{own}", template=template)]
+    ]
+    assert [verdict.name for verdict in verdicts_in_words(make_record(*made))] == names
+
+
+@pytest.mark.parametrize(
+    ("verdict", "template", "drop", "failed_only", "with_losses"),
+    [
+        ("fail", None, None, True, True),
+        ("pass", None, None, False, False),
+        ("pass", None, 0.02, False, True),
+        ("pass", None, 0.01, False, False),
+        ("fail", "terse", None, False, False),
+    ],
+)
+def test_the_remedy_is_for_suites_that_fail_or_lose(
+    verdict, template, drop, failed_only, with_losses
+):
+    tasks = [make_task("t", *flat(1.0))]
+    suite = replace(make_suite(tasks), verdict=verdict, template=template)
+    made = make_record((with_estimates(suite, drop=drop), tasks))
+    assert not remedy(made)
+    made = replace(made, invocation=InvocationRecord(directory=".", options=[]))
+    assert bool(remedy(made)) == failed_only
+    assert bool(remedy(made, of_losses=True)) == with_losses
