@@ -50,7 +50,13 @@ if TYPE_CHECKING:
 
     from mutation_faults import Fault
 
-FOLDERS = ("scoring", "run", "record", "plugin")
+# The tests that mirror a folder. Most of `run` has no door but a run of the plugin.
+TESTS = {
+    "scoring": ("tests/scoring",),
+    "run": ("tests/run", "tests/plugin"),
+    "record": ("tests/record",),
+    "plugin": ("tests/plugin",),
+}
 
 
 def main() -> None:
@@ -58,7 +64,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--faults", type=int, default=200, help="in all folders together")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--folder", nargs="*", choices=FOLDERS, default=FOLDERS)
+    parser.add_argument("--folder", nargs="*", choices=TESTS, default=[*TESTS])
     parser.add_argument("--results", type=Path, default=ROOT / "build/mutation/results.jsonl")
     parser.add_argument("--work", type=Path, default=ROOT / "build/mutation", help="for the clone")
     parser.add_argument("--again", action="store_true", help="try the survivors again")
@@ -215,7 +221,7 @@ class Copy:
             run = [str(self.python), "-m", "coverage", "run", f"--rcfile={settings}"]
             tests_file = data_folder / "tests.json"
             env = {"COVERAGE_PROCESS_START": str(settings), TESTS_FILE: str(tests_file)}
-            status, printed = self._pytest([f"tests/{folder}"], math.inf, env, before=run)
+            status, printed = self._pytest(TESTS[folder], math.inf, env, before=run)
             if status != pytest.ExitCode.OK:
                 raise SystemExit(f"tests of {folder} fail without a fault:\n{printed}")
             tests = json.loads(tests_file.read_text())
@@ -290,9 +296,11 @@ class Copy:
             try:
                 printed, _ = process.communicate(timeout=None if math.isinf(limit) else limit)
             except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.communicate()
                 return None, ""
+            finally:
+                # Also if somebody stops this script.
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
             return process.returncode, printed
 
 
