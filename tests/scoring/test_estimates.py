@@ -149,6 +149,14 @@ def test_one_task_gets_the_figures_and_their_intervals_from_its_samples():
     assert found.speaks_for == "reruns"
 
 
+def test_one_measured_task_of_two_has_no_interval_over_tasks():
+    measured = TaskSamples("t", passes(28, 32), {d: [passes(6, 8)] * 4 for d in D})
+    found = score([measured, TaskSamples("u", passes(8, 8), {})])
+    for name in ("drop", "flips", "robust_pass", "shortfall", "squared_sensitivity"):
+        assert found.estimates[name].value is not None
+        assert found.estimates[name].ci95 is None
+
+
 def with_emotions(breaking: tuple[str, ...], n: int = 30, seed: int = 0) -> list[TaskSamples]:
     rng = np.random.default_rng(seed)
     tasks = []
