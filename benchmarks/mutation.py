@@ -247,8 +247,10 @@ class Copy:
         wrong = fault.applied(module.read_bytes())
         arguments = self.work / "tests.txt"
         arguments.write_text("\n".join(tests))
+        # A test that waits without end fails by the first limit, unless it cannot be interrupted.
+        timeout = f"--timeout={60 + 5 * max(tests.values()):.0f}"
         limit = 120 + 5 * sum(tests.values())
-        status, printed = self._with(module, wrong, [f"@{arguments}"], limit)
+        status, printed = self._with(module, wrong, [f"@{arguments}", timeout], limit)
         if status is None:
             return "time limit"
         if status == pytest.ExitCode.OK:
