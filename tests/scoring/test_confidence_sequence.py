@@ -20,6 +20,13 @@ def test_the_limits_allow_for_whatever_is_left(values, data):
     assert seen / values.size - 1e-9 <= low <= high <= (seen + left) / values.size + 1e-9
 
 
+@pytest.mark.parametrize("seen", [np.full(50, 0.3), np.linspace(0.0, 0.4, 40), np.zeros(8)])
+def test_the_limits_of_the_opposite_are_the_opposite_limits(seen):
+    low, high = finite_population_limits(seen, 60, error=0.05)
+    opposite = finite_population_limits(1.0 - seen, 60, error=0.05)
+    assert opposite == pytest.approx((1.0 - high, 1.0 - low), abs=1e-9)
+
+
 @law
 @given(populations)
 def test_nothing_is_left_to_doubt_once_all_have_been_seen(values):

@@ -288,6 +288,14 @@ def test_a_single_task_does_not_cover_variants_that_were_not_sampled():
     assert 0.75 <= score(1, 0).ci95[1] < 0.95
 
 
+@pytest.mark.parametrize("mode", ["promptse", "light"])
+def test_many_variants_that_agree_say_more_than_that_the_others_may_all_fail(mode):
+    task = TaskSamples("t", passes(32, 32), {d: [passes(8, 8)] * 16 for d in D})
+    plan = {"mode": mode, "weighting": "uniform", "looks": 6, "planned": 30}
+    found = score_suite([task], distances=D, **plan, **FAST)
+    assert min(found.ci95[0], found.elasticity_ci95[0.1][0]) > 16 / 30
+
+
 def test_few_tasks_that_agree_do_not_either_but_many_do():
     def interval(n: int, k: int):
         variants = {d: [passes(8, 8)] * k for d in D}
