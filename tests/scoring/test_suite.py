@@ -284,6 +284,8 @@ def test_a_single_task_does_not_cover_variants_that_were_not_sampled():
         assert early.ci95[0] <= 0.25
         assert late.ci95[0] > 0.8
         assert early.elasticity_ci95[0.2][0] <= 0.25
+        assert early.estimates["drop"].ci95[1] > 0.7
+        assert late.estimates["drop"].ci95[1] < 0.2
     # With any result of the other three, a variant that never passes costs a quarter.
     assert 0.75 <= score(1, 0).ci95[1] < 0.95
 
