@@ -290,11 +290,11 @@ class _Importer:
         # shipped library, which is the same for all children.
         task = importlib.import_module("pytest_promptse.tasks._task").Task
         making = importlib.import_module("pytest_promptse.variants._generate")
-        library = importlib.import_module("pytest_promptse.variants._library").Library.load()
+        files = importlib.import_module("pytest_promptse.variants._library_files")
         judge = importlib.import_module("pytest_promptse.variants.invariance._judge").Judge
         prompt = "Write `twice(x: int) -> int`: return twice x. Never print anything."
         making.generate(task(id="twice", prompt=prompt), making.Selection(per_distance=64))
-        judge(prompt, library).findings(f"I have been up since noon.\n\n{prompt}")
+        judge(prompt, files.load_library()).findings(f"I have been up since noon.\n\n{prompt}")
         if importlib.util.find_spec("jinja2"):
             pages = importlib.import_module("pytest_promptse.reports.html._standalone_page")
             pages._environment(pages.FOLDER).get_template("page.html.j2")
