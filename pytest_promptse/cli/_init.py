@@ -52,6 +52,34 @@ def test_slugify(candidate):
     assert candidate("") == ""
 '''
 
+_SUITE = """\
+# Does the model still write `slugify` if the prompt comes in another tone?
+promptse: 1
+# The suite fails if reworded prompts are solved less often than this one, by more than 0.1.
+# `promptse plan` says which loss is found with how many samples.
+settings: {max_drop: 0.1}
+
+tasks:
+  - id: slugify
+    # Indented below `|`, a text may have quotes, colons and backticks.
+    prompt: |
+      Write `slugify(title: str) -> str`: lower-case the title, keep letters and digits,
+      join the words with single hyphens.
+    # The reference proves that the examples accept a right program:
+    # pytest --promptse-model reference
+    reference: |
+      import re
+
+      def slugify(title):
+          return "-".join(re.findall("[a-z0-9]+", title.lower()))
+    examples:
+      - call: slugify("Hello,  World!")
+        expect: hello-world
+      - call: slugify("")
+        expect: ""
+"""
+_SUITE_NAME = ".promptse.yaml"
+
 _GITHUB = """\
 name: promptse
 
@@ -152,7 +180,8 @@ def add_parser(subparsers: Subparsers) -> None:
     init.add_argument(
         "--test",
         metavar="FILE",
-        help="file of the first test (default: tests/test_promptse.py)",
+        help="file of the first test, or NAME.promptse.yaml for a suite file without Python "
+        "(default: tests/test_promptse.py)",
     )
     init.add_argument("--yes", action="store_true", help="ask no questions; take the defaults")
     init.set_defaults(func=_init)
@@ -161,7 +190,7 @@ def add_parser(subparsers: Subparsers) -> None:
 def _init(chosen: argparse.Namespace) -> int:
     here = Path.cwd()
     answers = _answers(chosen)
-    files = {answers.test: _TEST}
+    files = {answers.test: _first_test(answers.test)}
     requirement = _requirement(answers.model)
     if answers.ci == "github":
         files[Path(".github/workflows/promptse.yml")] = _job(_GITHUB, answers, requirement)
@@ -214,6 +243,17 @@ def _answers(chosen: argparse.Namespace) -> _Answers:
         raise SettingsError(f"init: there is no CI service {ci!r}; give one of {', '.join(_CI)}")
     test = answer(chosen.test, "File of the first test", "tests/test_promptse.py")
     return _Answers(model=model, ci=ci, test=Path(test))
+
+
+def _first_test(path: Path) -> str:
+    if path.name.endswith(_SUITE_NAME):
+        return _SUITE
+    if path.suffix == ".py":
+        return _TEST
+    raise SettingsError(
+        f"init: {str(path)!r} is no test file; name one that ends in .py, or in {_SUITE_NAME} for "
+        "a suite without Python"
+    )
 
 
 def _requirement(model: str, *more: str) -> str:

@@ -39,6 +39,24 @@ def test_the_first_test_passes_with_its_reference(pytester, monkeypatch):
     assert result.parseoutcomes() == {"passed": 18}
 
 
+def test_a_suite_file_is_a_first_test_without_python(pytester, monkeypatch):
+    monkeypatch.chdir(pytester.path)
+    assert main(["init", "--test", "prompts/first.promptse.yaml", "--yes"]) == 0
+    assert not list(pytester.path.rglob("*.py"))
+    arguments = ("-p", "no:asyncio", "-p", "no:randomly", "-p", "no:django")
+    result = pytester.runpytest_subprocess(
+        *arguments, "--promptse-model", "reference", "prompts/first.promptse.yaml"
+    )
+    assert result.ret == 0
+    assert result.parseoutcomes() == {"passed": 18}
+
+
+def test_a_first_test_of_another_kind_is_refused(project, capsys):
+    assert main(["init", "--test", "prompts.yaml", "--yes"]) == 2
+    assert "'prompts.yaml' is no test file" in capsys.readouterr().err
+    assert not list(project.iterdir())
+
+
 def test_the_first_run_decides_its_gate(pytester, monkeypatch):
     monkeypatch.chdir(pytester.path)
     assert main(["init", "--yes"]) == 0
