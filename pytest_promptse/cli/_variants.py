@@ -8,16 +8,17 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import mean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_promptse._suggestions import nearest
 from pytest_promptse.cli._arguments import DEFAULT_STORE
 from pytest_promptse.cli._extensions import extensions, tasks_of_tests
+from pytest_promptse.config._settings import check_names, resolve
 from pytest_promptse.errors import VariantError
 from pytest_promptse.reports.terminal._harmful import difference
 from pytest_promptse.variants._audit import audit
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pytest_promptse.cli._arguments import Subparsers
+    from pytest_promptse.tasks._suitefile import SuiteFile
     from pytest_promptse.tasks._task import Task
     from pytest_promptse.variants.invariance._finding import Finding
 
@@ -47,6 +49,7 @@ _CACHE = DEFAULT_STORE / "variants"
 UNNAMED = "unnamed"
 """Entry point in the written files of a prompt that names none."""
 _STDIN = "-"
+_YAML = (".yaml", ".yml")
 _MARK = "promptse"
 """Word in a test file with marks. A Python file without it is a prompt: code to complete."""
 
@@ -134,38 +137,41 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--distances",
         type=_numbers,
-        default=(0.1, 0.2, 0.3),
         metavar="D,D,…",
-        help="perturbation distances in (0, 1) (default: 0.1,0.2,0.3)",
+        help="perturbation distances in (0, 1) (default: those of the suite file, else "
+        "0.1,0.2,0.3)",
     )
     parser.add_argument(
         "--per-distance",
         type=int,
-        default=4,
         metavar="K",
-        help="variants per distance and task (default: %(default)s)",
+        help="variants per distance and task (default: that of the suite file, else 4)",
     )
     parser.add_argument(
         "--emotions",
         type=_names,
         metavar="NAME,…",
-        help="emotions of the variants (default: all); !NAME leaves one out",
+        help="emotions of the variants (default: those of the suite file, else all); !NAME "
+        "leaves one out",
     )
     parser.add_argument(
         "--exclude-emotions",
         type=_names,
-        default=(),
         metavar="NAME,…",
-        help="emotions to leave out; variants with other emotions stay as they are",
+        help="emotions to leave out (default: those of the suite file); variants with other "
+        "emotions stay as they are",
     )
     parser.add_argument(
         "--personalities",
         type=_names,
         metavar="T.L.C,…",
-        help="personality profiles of the variants, such as expert.senior.logic (default: all 32)",
+        help="personality profiles of the variants, such as expert.senior.logic (default: those of "
+        "the suite file, else all 32)",
     )
     parser.add_argument(
-        "--seed", type=int, default=0, help="seed of the variants (default: %(default)s)"
+        "--seed",
+        type=int,
+        help="seed of the variants (default: that of the suite file, else 0)",
     )
     parser.add_argument(
         "--rewriter",
@@ -186,6 +192,47 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(","))
 
 
+_SETTINGS = {
+    "distances": "distances",
+    "variants": "per_distance",
+    "emotions": "emotions",
+    "exclude_emotions": "exclude_emotions",
+    "personalities": "personalities",
+    "seed": "seed",
+}
+"""The settings of a suite file that its variants depend on, and the flag for each."""
+
+
+def _selection(chosen: argparse.Namespace, library: Library) -> Selection:
+    """Return what to make: by the flags, else the settings of the suite file, else the defaults."""
+    place, given = "", dict[str, Any]()
+    if Path(chosen.source).suffix in _YAML:
+        file = _suite(chosen.source)
+        place = f"{file.path}:{file.settings_line}"
+        check_names(list(file.settings), marker=True, where=place)
+        given = {name: file.settings[name] for name in _SETTINGS if name in file.settings}
+    settings = resolve([(given, lambda name: f"{place}, {name}")])
+    values = {
+        name: getattr(settings, name) if getattr(chosen, flag) is None else getattr(chosen, flag)
+        for name, flag in _SETTINGS.items()
+    }
+    per_distance = values.pop("variants")
+    return Selection(**values, per_distance=per_distance, library=library)
+
+
+def _suite(source: str) -> SuiteFile:
+    from pytest_promptse.tasks._suitefile import load_suite  # noqa: PLC0415 - not for every source
+
+    path = Path(source)
+    if not path.is_file():
+        raise _no_source(source)
+    return load_suite(path)
+
+
+def _no_source(source: str) -> VariantError:
+    return VariantError(f"{source!r} is neither 'humaneval' nor a file; check the path")
+
+
 def _tasks(chosen: argparse.Namespace) -> Sequence[Task]:
     source = chosen.source
     if source == "humaneval":
@@ -196,11 +243,9 @@ def _tasks(chosen: argparse.Namespace) -> Sequence[Task]:
         return (_prompt_task("stdin", sys.stdin.read(), chosen.entry_point),)
     path = Path(source)
     if not path.is_file():
-        raise VariantError(f"{source!r} is neither 'humaneval' nor a file; check the path")
-    if path.suffix in (".yaml", ".yml"):
-        from pytest_promptse.tasks._suitefile import load_suite  # noqa: PLC0415 - one of three
-
-        tasks = load_suite(path).tasks
+        raise _no_source(source)
+    if path.suffix in _YAML:
+        tasks = _suite(source).tasks
     else:
         text = path.read_text(encoding="utf-8-sig")
         # Other files in Python are stubs: a signature with a docstring, as HumanEval has them.
@@ -278,15 +323,7 @@ def _made(chosen: argparse.Namespace) -> Iterator[tuple[_Reworded, VariantSet]]:
     """Yield tasks and templates with the variants that the arguments request."""
     library = load_library(chosen.library_dir)
     rewriter = extensions().rewriter(chosen.rewriter, library=library)
-    selection = Selection(
-        distances=chosen.distances,
-        per_distance=chosen.per_distance,
-        emotions=chosen.emotions,
-        exclude_emotions=chosen.exclude_emotions,
-        personalities=chosen.personalities,
-        seed=chosen.seed,
-        library=library,
-    )
+    selection = _selection(chosen, library)
     subjects = [
         (subject, replace(selection, within=subject.within)) for subject in _reworded(chosen)
     ]
@@ -325,17 +362,18 @@ def _made(chosen: argparse.Namespace) -> Iterator[tuple[_Reworded, VariantSet]]:
 def _make(chosen: argparse.Namespace) -> int:
     rejected: Counter[str] = Counter()
     count = 0
-    n_tasks = n_templates = 0
+    n_tasks = 0
+    templates = set[str]()
     for subject, made in _made(chosen):
         if subject.around is None:
             n_tasks += 1
             write(chosen.into, subject.task, made.variants)
         else:
-            n_templates += 1
+            templates.add(subject.task.id)
             write(template_folder(chosen.into, subject.around.id), subject.task, made.variants)
         rejected.update(made.rejected)
         count += len(made.variants)
-    around = f" and {_number(n_templates, 'template')} around them" if n_templates else ""
+    around = f" and {_number(len(templates), 'template')} around each" if templates else ""
     made_of = f"{_number(count, 'variant')} of {_number(n_tasks, 'task')}{around}"
     sys.stdout.write(f"{made_of} in {chosen.into}\n")
     if rejected:
@@ -374,7 +412,7 @@ def _show(chosen: argparse.Namespace) -> int:
 
 
 def _stats(chosen: argparse.Namespace) -> int:
-    measured: dict[float, list[float]] = {distance: [] for distance in chosen.distances}
+    measured: defaultdict[float, list[float]] = defaultdict(list)
     emotions: Counter[str] = Counter()
     rejected: Counter[str] = Counter()
     library = load_library(chosen.library_dir)

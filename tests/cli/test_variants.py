@@ -16,12 +16,13 @@ from faulty_server import FaultyServer
 
 from pytest_promptse.cli._variants import add_parser
 from pytest_promptse.config._settings import resolve
-from pytest_promptse.errors import VariantError
+from pytest_promptse.errors import SettingsError, VariantError
 from pytest_promptse.run._variant_making import VariantMaker
 from pytest_promptse.store._store import Store
 from pytest_promptse.tasks._suitefile import load_suite
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.tasks._template import load_templates
+from pytest_promptse.variants._generate import Selection, generate
 from pytest_promptse.variants._registry import rewriter_named
 from pytest_promptse.variants._templated import View
 
@@ -96,6 +97,56 @@ def test_show_prints_the_original_and_every_variant(prompt, capsys):
     assert re.search(
         r"^operations: .*block:|^operations: sentences, request:own", shown, re.MULTILINE
     )
+
+
+@pytest.fixture
+def suite(tmp_path):
+    path = tmp_path / "total.promptse.yaml"
+    path.write_text(
+        "promptse: 1\n"
+        "settings: {emotions: [tired, calm], exclude_emotions: [calm], distances: [0.2],\n"
+        "  variants: 2, personalities: [expert.senior.logic], seed: 7, max_drop: 0.1}\n"
+        "tasks:\n"
+        "  - id: total\n"
+        "    prompt: Write `total(cart)`, which returns the sum of all prices in the cart.\n"
+        "    examples: [{call: 'total([1])', expect: 1}]\n"
+    )
+    return path
+
+
+def test_a_suite_file_has_the_variants_that_its_run_sends(suite, tmp_path):
+    assert promptse("variants", "freeze", str(suite), str(tmp_path / "frozen")) == 0
+    [path] = (tmp_path / "frozen").rglob("*.jsonl")
+    variants = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [variant["id"] for variant in variants] == [
+        f"d0.2-tired-expert.senior.logic-{index}" for index in range(2)
+    ]
+    file = load_suite(suite)
+    sent = generate(
+        file.tasks[0],
+        Selection(
+            distances=(0.2,),
+            per_distance=2,
+            emotions=("tired",),
+            personalities=("expert.senior.logic",),
+            seed=7,
+        ),
+    )
+    assert [variant["text"] for variant in variants] == [variant.text for variant in sent.variants]
+
+
+def test_a_flag_counts_before_the_setting_of_a_suite_file(suite, capsys):
+    arguments = ("--emotions", "anxious", "--per-distance", "1")
+    assert promptse("variants", "show", str(suite), *arguments) == 0
+    printed = capsys.readouterr().out
+    assert "d0.2-anxious-expert.senior.logic-0" in printed
+    assert "tired" not in printed
+
+
+def test_a_setting_that_is_none_is_refused_with_its_place(suite):
+    suite.write_text(suite.read_text().replace("emotions: [tired", "emotion: [tired"))
+    with pytest.raises(SettingsError, match=r"yaml:2: 'emotion' is no setting"):
+        promptse("variants", "show", str(suite))
 
 
 def test_stats_print_levels_and_measured_distances(prompt, capsys):
