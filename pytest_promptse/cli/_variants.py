@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from pytest_promptse.cli._arguments import Subparsers
     from pytest_promptse.tasks._suitefile import SuiteFile
     from pytest_promptse.tasks._task import Task
+    from pytest_promptse.variants._library import Library
     from pytest_promptse.variants.invariance._finding import Finding
 
 _CACHE = DEFAULT_STORE / "variants"

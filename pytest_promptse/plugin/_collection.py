@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_promptse.errors import PromptseError, TaskError
+from pytest_promptse.errors import PromptseError, TaskError, VariantError
 from pytest_promptse.plugin import _fixtures
 from pytest_promptse.plugin._checks import door_of
-from pytest_promptse.plugin._invocation import BAD_MARKS, NO_MODEL
+from pytest_promptse.plugin._invocation import BAD_MARKS, NO_MODEL, check_choices
 from pytest_promptse.plugin._items import run_suite_file_item
 from pytest_promptse.plugin._pytest_private import collected_fixture_definitions
 from pytest_promptse.plugin._session import promptse_session
@@ -273,7 +273,15 @@ class SuiteFileCollector(pytest.File):
                     item.add_marker(pytest.mark.skip(reason=NO_MODEL))
                     yield item
                 return
-            suites = session.run.plan(self.nodeid, file.tasks, settings, line=1)
+            try:
+                suites = session.run.plan(self.nodeid, file.tasks, settings, line=1)
+            except VariantError as error:
+                check_choices(
+                    settings,
+                    session.run.library,
+                    lambda name: f"{place}, {name}" if name in file.settings else None,
+                )
+                raise error from None
         except PromptseError as error:
             raise self.CollectError(str(error)) from None
         id_parts = IdParts.needed_for(suites, task=False)

@@ -24,7 +24,14 @@ from pytest_promptse.errors import (
     VariantError,
 )
 from pytest_promptse.plugin._fixtures import candidate, program, task
-from pytest_promptse.plugin._invocation import BAD_MARKS, NO_MODEL, given_settings, instrument_of
+from pytest_promptse.plugin._invocation import (
+    BAD_MARKS,
+    CHOICES,
+    NO_MODEL,
+    check_choices,
+    given_settings,
+    instrument_of,
+)
 from pytest_promptse.plugin._pytest_private import ini_names
 
 if TYPE_CHECKING:
@@ -299,26 +306,13 @@ def _unread_conftest(config: pytest.Config, kind: str) -> Path | None:
 def _check_variants(config: pytest.Config, given: GivenSettings) -> None:
     """Raise SettingsError for a choice of variants that no task can have."""
     settings, place_of = given.settings, given.place_of
-    names = ("distances", "emotions", "exclude_emotions", "personalities")
-    if not any(place_of(name) for name in ("library_dir", "rewriter", *names)):
+    if not any(place_of(name) for name in ("library_dir", "rewriter", *CHOICES)):
         return
-    from pytest_promptse.variants._generate import Selection
     from pytest_promptse.variants._library_files import load_library
 
     folder = settings.library_dir and config.rootpath / settings.library_dir
     library = _placed(place_of("library_dir"), lambda: load_library(folder or None))
-    chosen = {
-        "distances": Selection(library=library, distances=settings.distances),
-        "emotions": Selection(library=library, emotions=settings.emotions),
-        "exclude_emotions": Selection(library=library, exclude_emotions=settings.exclude_emotions),
-        "personalities": Selection(library=library, personalities=settings.personalities),
-    }
-    if settings.variants_dir is not None:
-        # Frozen variants may have any distances.
-        del chosen["distances"]
-    for name, selection in chosen.items():
-        if (place := place_of(name)) is not None:
-            _placed(place, selection.check)
+    check_choices(settings, library, place_of)
     if (place := place_of("rewriter")) is not None:
         _placed(place, lambda: _check_rewriter(config, settings, library))
 

@@ -196,6 +196,11 @@ class PromptseRun:
             self._backends[spec] = self._create_backend(spec)
         return self._backends[spec]
 
+    @property
+    def library(self) -> Library:
+        """The library of emotions and personas, with the user's own entries."""
+        return self._variant_maker.library
+
     def plan(
         self,
         suite_id: str,
@@ -462,7 +467,7 @@ class PromptseRun:
             settings=self.settings,
             invocation=invocation,
             backends={spec: self.backend(spec) for spec in self.settings.model},
-            emotions=self._variant_maker.library.emotions,
+            emotions=self.library.emotions,
             usage=self.store.usage(self.id),
         )
         return build_record(self.run_log, self.scores, self.store, facts, suite_id=suite_id)

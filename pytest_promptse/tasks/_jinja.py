@@ -96,6 +96,8 @@ class Parts:
         for name in sorted(undeclared - declared):
             line = next(node.lineno for node in tree.find_all(nodes.Name) if node.name == name)
             hint = nearest(name, declared) or "; declare it in the header under 'variables'"
+            if name in _SEEN:
+                hint = f"; write {{{{ task.{name} }}}}"
             raise self._error(f"{name!r} is not declared{hint}", line)
         seen = list(_attributes_of_task(tree))
         for attribute, line in seen:

@@ -133,6 +133,8 @@ class YamlNode:
             If the value is not a string, or blank.
         """
         value = self.value()
+        if value is None:
+            raise self.error(f"{what} is empty")
         if not isinstance(value, str):
             raise self.error(f"{what} must be text, not {value!r}; quote it")
         if not value.strip():
@@ -148,7 +150,7 @@ class YamlNode:
             If the value is not a list, or empty.
         """
         if not isinstance(self.node, yaml.SequenceNode) or not self.node.value:
-            raise self.error(f"{what} must be a list of at least one")
+            raise self.error(f"{what} must be a list of at least one; begin each entry with '- '")
         return [YamlNode(self.path, node, node.start_mark.line + 1) for node in self.node.value]
 
     def fields(self, what: str, known: Collection[str] | None = None) -> dict[str, YamlNode]:
@@ -176,6 +178,9 @@ class YamlNode:
                 raise self.error(f"the key {key!r} of {what} must be text; quote it", line=line)
             if known is not None and key not in known:
                 hint = nearest(key, known) or f"; known keys: {', '.join(known)}"
+                if ")" in key:
+                    # `{call: f(1, 2)}` and `{call:f(1)}` make keys of parts of the call.
+                    hint = "; put a call with a comma in quotes, and a space after each colon"
                 raise self.error(f"{what} has no key {key!r}{hint}", line=line)
             if key in fields:
                 raise self.error(f"the key {key!r} is given twice", line=line)
@@ -265,7 +270,26 @@ def _mark(event: yaml.Event) -> Any:
     return event.start_mark  # an object of libyaml, which the type stubs do not accept as a mark
 
 
+_IN_QUOTES = "put the text in single quotes, or indented below `key: |`"
+_REMEDIES = {
+    "mapping values are not allowed": f"a text with a colon: {_IN_QUOTES}",
+    "cannot start any token": f"a text that begins with a sign such as `, @ or %: {_IN_QUOTES}",
+    "did not find expected key": f"a text goes on after its closing quote, or a line is not "
+    f"indented like those above it: {_IN_QUOTES}, or mend the indentation",
+    "did not find expected ',' or": "inside of { } and [ ], put a text with one of , [ ] { } in "
+    "single quotes",
+    "did not find expected '-' indicator": "indent the keys of an entry alike, below the first one",
+    "could not find expected ':'": "write 'key: value', and indent each further line of a text",
+    "found a tab character": "indent with spaces",
+    "found character '\\t'": "indent with spaces",
+    "did not find expected <document start>": "write 'key: value' lines from the first column on",
+}
+"""What to do about a message of the parser that begins with, or contains, the key."""
+
+
 def _located(path: Path, error: yaml.MarkedYAMLError) -> TaskError:
     mark = error.problem_mark or error.context_mark
     problem = error.problem or error.context or "not YAML"
-    return TaskError(f"{path}:{mark.line + 1 if mark else 1}: {problem}")
+    remedy = next((remedy for known, remedy in _REMEDIES.items() if known in problem), None)
+    said = f"not YAML: {problem}; {remedy}" if remedy else problem
+    return TaskError(f"{path}:{mark.line + 1 if mark else 1}: {said}")

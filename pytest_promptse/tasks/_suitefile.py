@@ -29,6 +29,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pytest_promptse._suggestions import nearest
+from pytest_promptse.config._options import LANGUAGES
 from pytest_promptse.errors import TaskError
 from pytest_promptse.runtimes._check_files import CheckFile, read_check_file
 from pytest_promptse.runtimes._detect import language_of_prompt
@@ -125,7 +127,17 @@ def _check_format(document: YamlNode, version: YamlNode | None) -> None:
 
 
 def _settings(place: YamlNode) -> dict[str, Any]:
-    return {key: field.value() for key, field in place.fields("settings").items()}
+    fields = place.fields("settings")
+    if "language" in fields:
+        _check_language(fields["language"])
+    return {key: field.value() for key, field in fields.items()}
+
+
+def _check_language(place: YamlNode) -> None:
+    name = place.text("'language'")
+    if name not in LANGUAGES:
+        hint = nearest(name, LANGUAGES) or f"; there are {', '.join(LANGUAGES)}"
+        raise place.error(f"there is no language {name!r}{hint}")
 
 
 def _tasks(place: YamlNode, language: str) -> tuple[tuple[Task, ...], dict[str, int]]:
@@ -154,6 +166,8 @@ def _task(place: YamlNode, language: str) -> Task:
         for key in ("id", "prompt", "entry_point", "language", "reference")
         if key in fields
     }
+    if "language" in texts:
+        _check_language(fields["language"])
     language = texts.get("language", "") or language or language_of_prompt(texts["prompt"])
     check_file = _check_file(fields["check"], language) if "check" in fields else None
     if "reference" in texts and language in ("", "python") and check_file is None:
@@ -246,6 +260,13 @@ def _check_function(place: YamlNode) -> str:
             if used
             else "the check never uses 'candidate', so every program would pass it"
         )
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Compare):
+            raise place.error(
+                f"{ast.unparse(node)!r} compares without 'assert', so every program would pass it; "
+                "write 'assert' before it",
+                line=place.code_line(node.lineno),
+            )
     # Built from the tree, since indenting the text would change what is in multi-line strings.
     function = ast.parse(f"def check({used[0]}): pass")
     [definition] = (node for node in function.body if isinstance(node, ast.FunctionDef))

@@ -199,10 +199,15 @@ def test_each_suite_file_that_cannot_be_used_has_an_error_of_its_own(run, pytest
     (pytester.path / "key.promptse.yaml").write_text(
         "promptse: 1\ntasks:\n  - id: a\n    promt: Write `f(x)`.\n"
     )
-    (pytester.path / "setting.promptse.yaml").write_text(
-        "promptse: 1\nsettings: {min_auc_e: high}\ntasks:\n"
-        "  - id: a\n    prompt: Write `f(x)`.\n    examples: [{call: f(1), expect: 1}]\n"
-    )
+    for name, setting in (
+        ("setting", "min_auc_e: high"),
+        ("choice", "distances: [0.2], emotions: [angry]"),
+        ("levels", "distances: [0.2, 0.25]"),
+    ):
+        (pytester.path / f"{name}.promptse.yaml").write_text(
+            f"promptse: 1\nsettings: {{{setting}}}\ntasks:\n"
+            "  - id: a\n    prompt: Write `f(x)`.\n    examples: [{call: f(1), expect: 1}]\n"
+        )
     result = run(*MODEL)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     errors = errors_of_files(result)
@@ -210,6 +215,10 @@ def test_each_suite_file_that_cannot_be_used_has_an_error_of_its_own(run, pytest
     assert "did you mean 'prompt'?" in errors["key.promptse.yaml"]
     wanted = "setting.promptse.yaml:2, min_auc_e: 'high' is not a number"
     assert wanted in errors["setting.promptse.yaml"]
+    wanted = "choice.promptse.yaml:2, emotions: unknown emotion 'angry'"
+    assert wanted in errors["choice.promptse.yaml"]
+    wanted = "levels.promptse.yaml:2, distances: distances 0.2 and 0.25 mean the same level"
+    assert wanted in errors["levels.promptse.yaml"]
 
 
 def test_a_missing_extra(marked, run, pytester, new_interpreter, monkeypatch):

@@ -179,7 +179,37 @@ def test_values_survive_being_written_as_quoted_yaml(value):
             5,
             "known keys: id, prompt, entry_point",
         ),
-        (task("id: f\nprompt: `f(x)`\n"), 4, "cannot start any token"),
+        (
+            task("id: f\nprompt: `f(x)`\n"),
+            4,
+            "cannot start any token; a text that begins with a sign such as `, @ or %: ",
+        ),
+        (
+            task("id: f\nprompt: Write `f(x)`: one\n"),
+            4,
+            "not allowed in this context; a text with a colon: put the text in single quotes, or",
+        ),
+        (task('id: f\nprompt: "Say "hi" twice"\n'), 4, "a text goes on after its closing quote"),
+        (task("id: f\nprompt: a\nexamples: [{call: f([1]), expect: 1}]\n"), 5, r"one of , \[ \]"),
+        (task("id: f\n\tprompt: a\n"), 4, "indent with spaces"),
+        ("promptse: 1\ntasks:\n  - id: f\n   prompt: a\n", 4, "indent the keys of an entry alike"),
+        (task("id: f\nprompt:\ncheck: candidate()\n"), 4, "'prompt' is empty"),
+        ("promptse: 1\ntasks:\n  f:\n    prompt: a\n", 2, "begin each entry with '- '"),
+        (
+            task("id: f\nprompt: Write `f(x)`.\nexamples: [{call: f(1, 2), expect: 3}]\n"),
+            5,
+            r"no key '2\)'; put a call with a comma in quotes",
+        ),
+        (
+            task("id: f\nprompt: Write `f(x)`.\ncheck: |\n  a = 1\n  candidate(a) == 2\n"),
+            7,
+            r"'candidate\(a\) == 2' compares without 'assert'",
+        ),
+        (
+            task("id: f\nprompt: Write `f(x)`.\nlanguage: TypeScript\ncheck: candidate()\n"),
+            5,
+            r"there is no language 'TypeScript' \(did you mean 'typescript'\?\)",
+        ),
         (
             task("id: f\nprompt: Write `f(x)`.\ncheck: |\n  assert candidate(1)\n  assert (\n"),
             7,

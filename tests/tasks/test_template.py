@@ -124,6 +124,7 @@ HEADER = "---\nvariables:\n  items: [1, 2]\n---\n"
         ("{{ task.prompt }}\n{{ task.reference }}", 2, "cannot see task.reference"),
         ("{{ task.prompt }}\n{{ task['tests'] }}", 2, "cannot see task.tests"),
         ("{{ task.prompt }}\n{{ task._text }}", 2, "cannot see task._text"),
+        ("Do this:\n{{ prompt }}", 2, "'prompt' is not declared; write {{ task.prompt }}"),
         ("{{ task.prompt }}{{ lipsum() }}", 1, "'lipsum' is not declared"),
         ("{{ task.prompt | random }}", 1, "No filter named 'random'"),
         ("{{ task.prompt }}\n{% include 'other' %}", 2, "stands alone"),
