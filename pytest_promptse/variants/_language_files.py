@@ -299,7 +299,14 @@ def _add_phrases(source: LanguageFolder, phrases: _Phrases, lint: Lint | None) -
         phrases.controls[name] = _feeling(name, entry, lint, phrases.controls.get(name))
     for section, place in read_entries(folder / "personas.yaml", ("roles", "collaboration")):
         clauses = phrases.roles if section == "roles" else phrases.collaboration
+        known = sorted({_clauses_of(slug)[section != "roles"] for slug in source.personalities})
         for slug, entry in place.fields(section).items():
+            if slug not in known:
+                hint = nearest(slug, known) or f"; there are {', '.join(known)}"
+                raise entry.error(
+                    f"no persona has {slug!r} under {section!r}{hint}. Describe a trait of your "
+                    "own in personalities.yaml"
+                )
             clauses[slug] = (*clauses.get(slug, ()), *_snippets("clause", lint)(entry, slug))
             composed.add(slug)
     phrases.introductions = {
@@ -374,10 +381,19 @@ def _snippets(kind: str, lint: Lint | None) -> Reader:
             snippet = place.text(f"a {kind}").strip()
             if problem := lint.problem(snippet, kind) if lint else None:
                 raise place.error(f"{snippet!r}: {problem}")
+            if kind == "clause" and snippet.endswith(_FINAL_MARKS):
+                raise place.error(
+                    f"{snippet!r}: a clause is joined to others; leave out its final mark"
+                )
             snippets.append(snippet)
         return tuple(snippets)
 
     return read
+
+
+_FINAL_MARKS = tuple(
+    ".!?…\N{IDEOGRAPHIC FULL STOP}\N{FULLWIDTH EXCLAMATION MARK}\N{FULLWIDTH QUESTION MARK}"
+)
 
 
 def _pattern(entry: YamlNode, _: str) -> re.Pattern[str]:

@@ -169,6 +169,27 @@ def test_a_team_adds_facts_and_clashes_of_its_own(folder):
     assert all(len(at_sea.intersection(s)) <= 1 for s in made.snippets.values())
 
 
+def with_role(folder, role):
+    """Return the library with a trait of a team's own, and one phrase under `role`."""
+    (folder / "en").mkdir(parents=True)
+    (folder / "personalities.yaml").write_text(
+        "technical:\n  shopkeeper:\n    name: shopkeeper\n"
+        "    description: Runs a small shop.\n    vocabulary: Tills and stock.\n"
+    )
+    (folder / "en" / "personas.yaml").write_text(f"roles:\n  {role}\n")
+    return load_library(folder)
+
+
+def test_a_team_adds_a_persona_and_a_slip_in_it_is_refused(tmp_path):
+    library = with_role(tmp_path / "own", "shopkeeper.junior: [I took over a flower shop]")
+    assert "shopkeeper.junior.plan" in library.personalities()
+    assert library.languages["en"].roles["shopkeeper.junior"] == ("I took over a flower shop",)
+    with pytest.raises(VariantError, match=r"personas.yaml:2: no persona has 'shopkeper.junior' "):
+        with_role(tmp_path / "slip", "shopkeper.junior: [I took over a flower shop]")
+    with pytest.raises(VariantError, match=r"personas.yaml:2: .*leave out its final mark"):
+        with_role(tmp_path / "sentence", "shopkeeper.junior: [I took over a flower shop.]")
+
+
 def test_a_clash_of_an_unknown_fact_is_refused_with_file_and_line(folder):
     path = folder / "en" / "language.yaml"
     path.write_text(FACTS.replace("on-land]", "on-lnad]"))
