@@ -69,9 +69,15 @@ def described(library: Library) -> dict[str, dict[str, str]]:
         for name, context in library.contexts.items()
     }
     described["controls"] = {
-        name: f"a control condition in {code}\n" + "\n".join(_feeling(control))
-        for code, language in library.languages.items()
-        for name, control in language.controls.items()
+        name: "a control condition\n"
+        + "\n".join(
+            f"{language.code}: {line}"
+            for language in library.languages.values()
+            if name in language.controls
+            for line in _feeling(language.controls[name])
+        )
+        for every in library.languages.values()
+        for name in every.controls
     }
     return described
 

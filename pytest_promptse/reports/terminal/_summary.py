@@ -155,7 +155,8 @@ def _each(
             yield besides(suites, width=width)
             yield further(record, suites)
             for subgroups_of_model in subgroups:
-                yield calibration(subgroups_of_model.calibration or {})
+                if subgroups_of_model.calibration:
+                    yield calibration(subgroups_of_model.calibration)
             yield variant_lines(tasks_of(record, one_series), width=width)
             yield loss_by_cause(suites)
             for subgroups_of_model in subgroups:

@@ -77,7 +77,7 @@ function opened(variant, task) {
   }
   if (variant.score !== null) facts.push(`score ${figure(variant.score, 3)}`);
   if (variant.excess !== null) facts.push(`excess ${signed(variant.excess)}`);
-  if (variant.p !== null) facts.push(`p ${figure(variant.p, 3)}`);
+  if (variant.p !== null) facts.push(`p ${variant.p < 0.001 ? "<0.001" : figure(variant.p, 3)}`);
   if (variant.ess !== null) facts.push(`effective samples ${figure(variant.ess, 1)}`);
   if (variant.rewriter) facts.push(`by ${variant.rewriter}`);
   parts.push(make("p", { className: "facts" }, ...facts.map((fact) => make("span", {}, fact))));
