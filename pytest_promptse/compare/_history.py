@@ -17,12 +17,12 @@ import numpy as np
 
 from pytest_promptse.compare._baseline import FOLDER
 from pytest_promptse.errors import RecordError
+from pytest_promptse.record._figures import Interval  # noqa: TC001 - msgspec reads it
 from pytest_promptse.record._schema import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pytest_promptse.record._figures import Interval
     from pytest_promptse.record._schema import SuiteRecord, TaskRecord
 
 SUFFIX = ".history.jsonl"
