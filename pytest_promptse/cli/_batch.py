@@ -74,7 +74,7 @@ def _add_store(parser: argparse.ArgumentParser) -> None:
 def _add_export(commands: Subparsers) -> None:
     export = commands.add_parser(
         "export",
-        help="write what the store lacks as batch files",
+        help="write batch files for the samples that the store lacks",
         usage="promptse batch export --into FOLDER [options] -- PYTEST-ARGUMENTS",
         description="Write the samples that the store lacks as batch files. Give the tests and "
         "options of the later run after --, including --promptse-model.",

@@ -30,8 +30,8 @@ def add_parser(subparsers: Subparsers) -> None:
         help="run all shards on a Ray cluster and merge their records",
         usage="promptse shard run --ray ADDRESS --shards N [options] -- PYTEST-ARGUMENTS",
         description="Run all shards of a test run on a Ray cluster and merge their records. The "
-        "current folder is sent to the cluster, without what .gitignore names. Each shard begins "
-        "with what the store holds, and what it adds comes back into the store.",
+        "current folder is sent to the cluster, except files that .gitignore excludes. Each shard "
+        "begins with the content of the store, and what it adds comes back into the store.",
     )
     run.add_argument(
         "--ray",

@@ -14,7 +14,7 @@ class LightRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The figures of the suite by PromptSELight.
 
     ``auc_e_null`` is the noise ceiling: the expected AUC-E of a stable model that solves the
-    originals as often. ``excess`` is the sensitivity above that of sampling noise.
+    originals as often as this model. ``excess`` is the sensitivity above that of sampling noise.
     """
 
     elasticity: Curve
