@@ -50,7 +50,7 @@ class Draft:
     text
         The whole prompt.
     cues
-        The longest words in a row that show the emotion and each dimension of the persona, by
+        The longest consecutive words that show the emotion and each dimension of the persona, by
         ``emotion``, ``technical``, ``experience`` and ``collaboration``.
     operations
         The operations that were applied, such as ``request:question`` and ``block:quote``.

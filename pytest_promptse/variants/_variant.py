@@ -33,7 +33,7 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
         The difference between `text` and the original, as in
         `pytest_promptse.variants._distance.Change`.
     cues
-        The longest words in a row that show the emotion and each dimension of the persona, by
+        The longest consecutive words that show the emotion and each dimension of the persona, by
         ``emotion``, ``technical``, ``experience`` and ``collaboration``. A trait without a cue is
         missing.
     operations
