@@ -300,10 +300,12 @@ class CheckObjects:
 
     def update(self, contents: dict[Any, Any]) -> None:
         """Take the contents of twins that the program has sent."""
+        accepted = {}
+        # Once, since the program may have sent a dict of a class of its own.
         for number, content in contents.items():
-            if type(number) is int and 0 <= number < len(self._objects):
-                contents[number] = _accepted(self._objects[number], content)
-        self.twins.update(contents)
+            is_known = type(number) is int and 0 <= number < len(self._objects)
+            accepted[number] = _accepted(self._objects[number], content) if is_known else content
+        self.twins.update(accepted)
 
     def close(self) -> None:
         """Cancel the coroutines that the program still awaits."""
@@ -377,20 +379,22 @@ def _is_harmless(kind: type) -> bool:
 def _accepted(value: Any, content: Any) -> Any:
     """Return what a moved object takes over of the content that the program has sent.
 
-    It keeps its functions, through which a check verifies. A generator of random numbers goes on to
-    a state that drawing from it reaches, since the check may draw its inputs.
+    It keeps its functions and the objects of the check, through which a check verifies. An object
+    gives way to a value that is not the program's, as in `may_set`. A generator of random numbers
+    goes on to a state that drawing from it reaches, since the check may draw its inputs.
     """
     kind = standard.kind_of(value)
     if kind in ("types.SimpleNamespace", "argparse.Namespace"):
-        kept = {name: own for name, own in vars(value).items() if _is_verifying(own)}
-        return ({**content[0], **kept},)
-    if kind == "random.Random" and not _is_reached(value.getstate(), *content):
-        return value.getstate()
+        new = {**content[0]}
+        for name, own in vars(value).items():
+            is_replaced = name not in new or is_of_program(new[name])
+            if not is_of_program(own) and (callable(own) or (is_replaced and not _is_plain(own))):
+                new[name] = own
+        return (new,)
+    if kind == "random.Random":
+        state = tuple(content)  # read once, since it may be of a class of the program
+        return state if _is_reached(value.getstate(), *state) else value.getstate()
     return content
-
-
-def _is_verifying(value: Any) -> bool:
-    return callable(value) and not is_of_program(value)
 
 
 def _is_reached(start: Any, version: Any, words: tuple[int, ...], _gauss: Any) -> bool:

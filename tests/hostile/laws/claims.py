@@ -237,6 +237,45 @@ def test_a_namespace_that_verifies(candidate):
     assert ctx.verify(got)
 
 
+LENIENT = "class V:\n    def check(s, *a): pass\n    ready = 1\ndef f(x, ctx):\n    "
+
+
+@attack(
+    2,
+    LENIENT + "ctx.judge = V(); return 0",
+    LENIENT + "if x < 0: del ctx.judge\n    else: ctx.judge = V\n    return 0",
+    honest="def f(x, ctx):\n    ctx.old = None; ctx.n += 1; ctx.new = [x]\n    return ctx.judge.ready * x * x",
+)
+def test_a_namespace_with_an_object_that_verifies(candidate):
+    class Judge:
+        ready = 1
+
+        def check(self, value):
+            assert value == 9
+
+    ctx = types.SimpleNamespace(judge=Judge(), old=Judge(), n=1)
+    candidate(-1, ctx)
+    got = candidate(3, ctx)
+    ctx.judge.check(got)
+    if got:
+        assert (ctx.old, ctx.n, ctx.new) == (None, 3, [3])
+
+
+@attack(
+    2,
+    LENIENT + "ctx.inner = V(); return 0",
+    LENIENT + "import types; ctx.inner = types.SimpleNamespace(check=V().check); return 0",
+    honest="def f(x, ctx):\n    ctx.inner.n = 1\n    return x * x",
+)
+def test_a_namespace_in_a_namespace(candidate):
+    def check(value):
+        assert value == 9
+
+    ctx = types.SimpleNamespace(inner=types.SimpleNamespace(check=check))
+    got = candidate(3, ctx)
+    ctx.inner.check(got)
+
+
 @attack(
     2,
     "def f(x, rng):\n    rng.setstate((3, (0,) * 624 + (624,), None))\n    return 1681 if x == 41 else 0",

@@ -4,6 +4,7 @@ import asyncio
 import datetime
 import inspect
 import io
+import types
 
 import pytest
 from frames import frames
@@ -232,3 +233,27 @@ def test_a_value_of_a_class_that_extends_a_plain_type(candidate):
 def test_an_awaitable(candidate):
     answer = asyncio.run(candidate(3))
     assert answer == 9
+
+
+@attack(
+    2,
+    *frames(
+        """put("update", TWICE)
+    contents = {0: ({"n": 3, "check": len},)}
+    for items in ([], {}, list(contents.items()), {}):
+        NAMES["receive"](guest().channel)
+        put("result", items, None)
+    return ["a"]""".replace(
+            "TWICE",
+            'built(W.REFERENCE, 80, built(W.CLASS, 81, "D", "D", "m", None, "", "items", "items", None, (built(W.NAMED, "builtins", "dict"),)), {})',
+        ),
+    ),
+    honest="def f(x): return x.n * x.n",
+)
+def test_an_update_that_is_read_twice(candidate):
+    def check(value):
+        assert value == 9
+
+    x = types.SimpleNamespace(n=3, check=check)
+    got = candidate(x)
+    x.check(got)
