@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from pytest_promptse.sandbox._handle import ProgramOperations
 
 _ERROR = (type(None), BaseException)
+_CANCELLED = "concurrent.futures._base.CancelledError"
+"""asyncio makes its own, silent ``CancelledError`` of an exception of exactly this class."""
+
 _RESERVED = ("__", "promptse_")
 """Beginnings of names under which Python and this plugin keep their own data of an exception."""
 
@@ -64,6 +67,8 @@ def _mirrored(cls: Any, parts: list[Any]) -> BaseException:
 
 def _known(cls: type[BaseException], args: tuple[Any, ...]) -> BaseException:
     """Return an exception of the standard library, or of the check."""
+    if cls is loaded(_CANCELLED):
+        cls = stand_in(cls)
     try:
         if cls.__module__ == "builtins" or name_of(cls) is None:
             return cls(*args)
@@ -133,13 +138,15 @@ def stand_in(kind: Any) -> Any:
     """Return what the check gets for a class that the program has named.
 
     A class that would catch a failed assertion of the check, or end a part of it if the check
-    raised it, arrives as a stand-in, which catches only its own instances. Others arrive as they
-    are.
+    raised it, arrives as a stand-in, which catches only its own instances. So does the class that
+    asyncio replaces by one that ends a task in silence. Others arrive as they are.
     """
     if not (isinstance(kind, type) and issubclass(kind, BaseException)):
         return kind
     is_ending = is_silent(kind) or not issubclass(kind, Exception)
-    if not is_ending and kind not in (AssertionError, Exception, ExceptionGroup):
+    if not is_ending and kind not in (
+        *(AssertionError, Exception, ExceptionGroup, loaded(_CANCELLED)),
+    ):
         return kind
     names = {"__module__": kind.__module__, "promptse_real": kind}
     return _StandInType(kind.__name__, (RuntimeError if is_ending else kind,), names)
