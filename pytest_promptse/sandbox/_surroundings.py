@@ -14,7 +14,7 @@ import warnings
 from pathlib import PosixPath
 from typing import TYPE_CHECKING, Any
 
-from pytest_promptse.sandbox._handle import HandleType
+from pytest_promptse.sandbox._handle import HandleType, is_of_program
 from pytest_promptse.sandbox.guest.decode import take
 from pytest_promptse.sandbox.guest.folders import Folder
 from pytest_promptse.sandbox.guest.wire import WireError
@@ -237,7 +237,9 @@ class CheckSurroundings:
         streams = {execution.errors: sys.stderr, execution.output: sys.stdout}
         for output, stream in streams.items():
             text = output.text()
-            stream.write(text[self._written.get(output, 0) :])
+            # A stream of the program would print by a request, after which this is done again.
+            if not is_of_program(stream):
+                stream.write(text[self._written.get(output, 0) :])
             self._written[output] = len(text)
 
     def skip_output(self, execution: Execution) -> None:

@@ -427,6 +427,14 @@ def test_output_that_is_redirected(candidate):
     """)
 
 
+@answers("Tee", right="class Tee:\n    def __init__(self): self.lines = []\n    def write(self, text): self.lines.append(text)\n    def flush(self): pass", wrong="class Tee:\n    def __init__(self): self.lines = []\n    def write(self, text): pass\n    def flush(self): pass")
+def test_output_that_is_redirected_to_the_program(candidate):
+    tee = candidate()
+    with contextlib.redirect_stdout(tee):
+        print("one")
+    assert "".join(tee.lines) == "one\n"
+
+
 @answers("noise", right="def noise(n): print('out', n)", wrong="def noise(n): print('out', n + 1)")
 def test_a_stream_is_replaced_after_a_first_call(candidate, monkeypatch):
     candidate(1)
