@@ -410,7 +410,8 @@ class Candidate(EntryPoint):
         `args` and `kwargs` are copied to the program, and its changes to them are applied
         afterwards. An exception of the program is raised here. A traceback arrives as None, since
         its frames are those of the check. A callable that is told of the assertion that is failing
-        returns None here, since `contextlib.ExitStack` asks it whether to suppress the assertion.
+        returns None here, and so does one that `contextlib` tells of the exception of a block:
+        `contextlib.ExitStack` asks it whether to suppress the exception.
         """
         failing = sys.exception()
         told = any(value is failing for value in args)
@@ -426,8 +427,8 @@ class Candidate(EntryPoint):
         if name and not isinstance(target, HandleType):
             refresh(target)
         is_guarded = name in ("__exit__", "__aexit__", "athrow")
-        if failing is not None and told and not is_guarded and self._is_failed_check(failing):
-            return None
+        if failing is not None and told and not is_guarded and self._is_kept(failing):
+            return _without_result(result) if hasattr(type(result), "__await__") else None
         if name in ("asend", "athrow") and hasattr(type(target), "__anext__"):
             mark_step(result)
         return result.value if type(result) is _Shared else result
@@ -443,14 +444,24 @@ class Candidate(EntryPoint):
         """Return whether `error` is an exception of the program."""
         return self._raised.get(id(error), (None,))[0] is error
 
+    def _is_kept(self, error: BaseException) -> bool:
+        """Return whether a callable that is told of `error` has no say in whether it goes on."""
+        return self._is_failed_check(error) or _is_told_to_exit(error, module="contextlib")
+
     def _is_failed_check(self, error: BaseException) -> bool:
-        """Return whether `error` is a failed assertion of the check, or of ``pytest.fail``."""
+        """Return whether `error` is a failed assertion of the check, or of ``pytest.fail``.
+
+        A group of exceptions is one if it contains one.
+        """
+        if self.has_raised(error):
+            return False
+        if isinstance(error, BaseExceptionGroup):
+            return any(map(self._is_failed_check, error.exceptions))
         cancelled = standard.loaded("asyncio.exceptions.CancelledError") or GeneratorExit
-        is_failed = isinstance(error, AssertionError) or not isinstance(
+        return isinstance(error, AssertionError) or not isinstance(
             error,
             Exception | CheckEnded | cancelled | KeyboardInterrupt | SystemExit | GeneratorExit,
         )
-        return is_failed and not self.has_raised(error)
 
     def has_named(self, path: str) -> bool:
         """Return whether the program has lately sent a text that ends with a part of `path`."""
@@ -732,11 +743,15 @@ class Candidate(EntryPoint):
         failing = sys.exception()
         if failing is not None and (
             self._is_failed_check(failing)
-            or (_is_told_to_exit(failing) and not self.has_raised(failing))
+            or (
+                _is_told_to_exit(failing)
+                and (isinstance(error, _STOPS) or not self.has_raised(failing))
+            )
         ):
-            # In a ``finally`` or ``__exit__``, where it would replace the failure of the check.
+            # In a ``finally`` or ``__exit__``, where it would replace the failure of the check. The
+            # end of a generator would suppress it, also if the program has raised it.
             return failing
-        words = safe_text(error)
+        words = self._text_of(error)
         name = type(error).__name__
         failure = None
         if kind == "unsendable":
@@ -758,6 +773,21 @@ class Candidate(EntryPoint):
             )
         self._raised[id(error)] = (error, failure, text)
         return error
+
+    def _text_of(self, error: BaseException) -> str:
+        """Return the text of an exception of the program, or an empty string if that raises.
+
+        The text may be a handle's, and computing it may fail an assertion of a function of the
+        check, which is raised.
+        """
+        try:
+            return str(error)
+        except CheckEnded:
+            return ""
+        except Exception as failed:
+            if self._is_failed_check(failed):
+                raise
+            return ""
 
     def _raise_failed_assertion(self) -> None:
         """Raise an assertion error of a callback again, since the program may have caught it."""
@@ -790,9 +820,7 @@ class Candidate(EntryPoint):
             if isinstance(error, _ENDINGS):
                 # At the program's request, such as ``throw``: not the user's wish to stop pytest.
                 self._raised[id(error)] = (error, None, "")
-            if isinstance(error, AssertionError) or not isinstance(
-                error, Exception | ProgramInterrupt
-            ):
+            if _contains_assertion(error):
                 self._failed_assertion = error
                 error = RuntimeError("the check has failed")
             message = self._encode(("raise", error))
@@ -815,11 +843,26 @@ class Candidate(EntryPoint):
             raise TypeError(f"a result cannot be sent to the program: {error}") from None
 
 
-def _is_told_to_exit(error: BaseException) -> bool:
-    """Return whether an ``__exit__`` that was called with `error` is running."""
+async def _without_result(awaitable: Any) -> None:
+    await awaitable
+
+
+def _contains_assertion(error: BaseException) -> bool:
+    """Return whether an exception of a callback fails the check, or a group contains such a one."""
+    if isinstance(error, BaseExceptionGroup):
+        return any(map(_contains_assertion, error.exceptions))
+    return isinstance(error, AssertionError) or not isinstance(error, Exception | ProgramInterrupt)
+
+
+def _is_told_to_exit(error: BaseException, *, module: str = "") -> bool:
+    """Return whether an ``__exit__`` that was called with `error` is running.
+
+    With `module`, only one that is defined there counts.
+    """
     frame: FrameType | None = sys._getframe()  # noqa: SLF001 - the only way to the callers
     while frame is not None:
-        if frame.f_code.co_name in ("__exit__", "__aexit__"):
+        is_of_module = module in ("", frame.f_globals.get("__name__"))
+        if is_of_module and frame.f_code.co_name in ("__exit__", "__aexit__"):
             for value in frame.f_locals.values():
                 if value is error or (type(value) is tuple and any(v is error for v in value)):
                     return True

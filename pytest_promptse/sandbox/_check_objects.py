@@ -196,8 +196,10 @@ class CheckObjects:
     def _error(self, error: BaseException) -> Built:
         cls = next(kind for kind in type(error).__mro__ if not kind.__module__.startswith(_OWN))
         # The text of an assertion would show the program the expected values.
-        args = () if isinstance(error, AssertionError) else error.args
-        if not all(type(part) in wire.ATOM_TYPES for part in args):
+        args: tuple[Any, ...] = () if isinstance(error, AssertionError) else error.args
+        if isinstance(error, BaseExceptionGroup):
+            args = (error.message, list(error.exceptions))
+        elif not all(type(part) in wire.ATOM_TYPES for part in args):
             args = (_text(error),)
         names = {
             name: value

@@ -1,6 +1,7 @@
 """Laws 1 and 6: what a program has sent, and the classes that it names, in the check's own code."""
 
 import asyncio
+import concurrent.futures
 import contextlib
 import unittest
 
@@ -142,3 +143,125 @@ def test_an_error_of_the_check_within_a_stack_in_a_block(candidate):
         stack.enter_context(candidate(-1))
         assert stack.enter_context(candidate(1)).n + 1 == 3
         raise AssertionError("no error")
+
+
+CANCELLED = "import concurrent.futures\ndef f(x): {} concurrent.futures.CancelledError('a')"
+
+
+@attack(6, CANCELLED.format("raise"), CANCELLED.format("return"), wrong="def f(x): return 0", honest="def f(x): return x * x")
+def test_a_thread_that_is_said_to_be_cancelled(candidate):
+    def value(x):
+        got = candidate(x)
+        if isinstance(got, Exception):
+            raise got
+        return got
+
+    async def check(x):
+        assert await asyncio.to_thread(value, x) == x * x
+
+    async def main():
+        async with asyncio.TaskGroup() as group:
+            group.create_task(check(2))
+            group.create_task(check(3))
+
+    asyncio.run(main())
+
+
+@attack(
+    6,
+    "def f(x): return 0\nf.Error = ValueError",
+    honest=CANCELLED.format("raise") + "\nf.Error = concurrent.futures.CancelledError",
+)
+def test_a_future_that_was_cancelled(candidate):
+    for kind in (concurrent.futures.CancelledError, candidate.Error):
+        with pytest.raises(kind) as raised:
+            candidate(3)
+    assert candidate.Error == type(raised.value) == concurrent.futures.CancelledError
+    assert raised.value.args == ("a",)
+
+
+CAUGHT = "def f(use):\n    try: use(0)\n    except BaseException: pass\n    return 9"
+
+
+@attack(6, CAUGHT, honest="def f(use):\n    use(3)\n    return 9")
+def test_a_group_of_assertions_in_a_callback(candidate):
+    def use(x):
+        async def check():
+            assert x == 3
+
+        async def main():
+            async with asyncio.TaskGroup() as group:
+                group.create_task(check())
+
+        asyncio.run(main())
+
+    assert candidate(use) == 9
+
+
+ENDS = """
+class C:
+    n = {}
+    def close(self): {}
+def f(x):
+    if x < 0: raise ValueError
+    return C()
+"""
+
+
+@attack(6, ENDS.format(0, "raise ValueError"), honest=ENDS.format(9, "pass"))
+def test_a_group_of_assertions_before_a_finally(candidate):
+    async def check(c):
+        assert c.n == 9
+
+    async def main(c):
+        async with asyncio.TaskGroup() as group:
+            group.create_task(check(c))
+
+    with pytest.raises(ValueError):
+        c = candidate(3)
+        try:
+            asyncio.run(main(c))
+        finally:
+            c.close()
+        candidate(-1)
+
+
+TEXT = """
+n = 0
+class Text:
+    def __init__(self, use): self.use = use
+    def __str__(self):
+        global n
+        n += 1
+        if n == LATER: self.use(0)
+        return ""
+    __repr__ = __str__
+def f(use): raise ValueError(Text(use))
+"""
+
+
+@attack(
+    6,
+    *(TEXT.replace("LATER", str(n)) for n in (1, 2, 3)),
+    honest="def f(use):\n    use(9)\n    raise ValueError('negative')",
+)
+def test_an_assertion_that_fails_in_the_text_of_an_exception(candidate):
+    calls = []
+
+    def use(x):
+        calls.append(x)
+        assert x == 9
+
+    with pytest.raises(ValueError):
+        candidate(use)
+    assert len(calls) == 1
+
+
+@attack(
+    6,
+    "def f(group): return 1",
+    honest="def f(group): return sum(f(e) if isinstance(e, ExceptionGroup) else 1 for e in group.exceptions)",
+)
+def test_a_group_as_an_argument(candidate):
+    inner = ExceptionGroup("inner", [KeyError(1), AssertionError("no")])
+    assert candidate(ExceptionGroup("outer", [ValueError(1), inner])) == 3

@@ -114,6 +114,86 @@ def test_an_asynchronous_exit_that_is_pushed(candidate):
     asyncio.run(main())
 
 
+LEAVE = """
+def leave(*a): return True
+f.leave = leave
+def g():
+    try: yield
+    except BaseException: pass
+f.g = g
+"""
+HONEST = "def f(x): return {'x': x * x}\ndef leave(*a): pass\nf.leave = leave\ndef g(): yield\nf.g = g"
+
+
+@attack(
+    6,
+    "def f(x): return None" + LEAVE,
+    "def f(x): raise KeyError" + LEAVE,
+    "class E(Exception): pass\ndef f(x): raise E" + LEAVE,
+    honest=HONEST,
+)
+def test_an_exit_that_is_told_of_any_exception(candidate):
+    with contextlib.ExitStack() as stack:
+        stack.push(candidate.leave)
+        assert candidate(3)["x"] == 9
+
+
+@attack(6, "def f(x): return None" + LEAVE, "def f(x): raise KeyError" + LEAVE, honest=HONEST)
+def test_a_generator_that_is_told_of_any_exception(candidate):
+    with contextlib.contextmanager(candidate.g)():
+        assert candidate(3)["x"] == 9
+
+
+ASYNC_LEAVE = LEAVE.replace("def", "async def")
+ASYNC_HONEST = HONEST.replace("def leave", "async def leave").replace("def g", "async def g")
+
+
+@attack(
+    6,
+    "def f(x): return None" + ASYNC_LEAVE,
+    "def f(x): raise KeyError" + ASYNC_LEAVE,
+    honest=ASYNC_HONEST,
+)
+def test_an_asynchronous_exit_that_is_told_of_any_exception(candidate):
+    async def main():
+        async with contextlib.AsyncExitStack() as stack:
+            stack.push_async_exit(candidate.leave)
+            assert candidate(3)["x"] == 9
+
+    asyncio.run(main())
+
+
+@attack(
+    6,
+    "def f(x): return None" + ASYNC_LEAVE,
+    "def f(x): raise KeyError" + ASYNC_LEAVE,
+    honest=ASYNC_HONEST,
+)
+def test_an_asynchronous_generator_that_is_told_of_any_exception(candidate):
+    async def main():
+        async with contextlib.asynccontextmanager(candidate.g)():
+            assert candidate(3)["x"] == 9
+
+    asyncio.run(main())
+
+
+@attack(
+    6,
+    "def f(): return 0\nasync def leave(*a): f.log.append(1); return True\nf.leave = leave\nf.log = []",
+    honest="def f(): return 3\nasync def leave(*a): f.log.append(1)\nf.leave = leave\nf.log = []",
+)
+def test_an_asynchronous_exit_that_runs(candidate):
+    async def main():
+        async with contextlib.AsyncExitStack() as stack:
+            stack.push_async_exit(candidate.leave)
+            assert candidate() == 3
+            raise KeyError("no error")
+
+    with contextlib.suppress(KeyError):
+        asyncio.run(main())
+    assert candidate.log == [1]
+
+
 @attack(
     6,
     """
