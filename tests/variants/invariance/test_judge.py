@@ -139,15 +139,15 @@ def test_an_edit_of_the_specification_is_found_in_every_variant_by_rules():
 @pytest.mark.parametrize(
     "talk",
     [
-        "The lighthouse is on fire, what a day.",
-        "the lighthouse is on fire - what a day",
-        "For context, the lighthouse is on fire, what a day...",
+        "The lighthouse is under water, oh dear.",
+        "the lighthouse is under water - oh dear",
+        "For context, the lighthouse is under water, oh dear...",
     ],
 )
 def test_sentences_of_a_teams_library_may_stand_in_a_variant_in_any_style(tmp_path, talk):
     (tmp_path / "en").mkdir()
     (tmp_path / "en" / "requests.yaml").write_text(
-        'asks: ["The lighthouse is on fire, what a day."]\n'
+        'asks: ["The lighthouse is under water, oh dear."]\n'
     )
     text = f"{talk}\n\n{TASK}"
     assert Judge(TASK, LIBRARY).findings(text)
