@@ -249,8 +249,9 @@ class Composer:
         is, unless the message has begun before.
 
         `room` is the largest number of words of `said`, the greeting and an introduction that is
-        written as a whole, if there is one that short. `feel_words` and `persona_words` are those of the emotion and of the persona in
-        a composed introduction. `said` are the sentences before.
+        written as a whole, if there is one that short. `feel_words` and `persona_words` are those
+        of the emotion and of the persona in a composed introduction. `said` are the sentences
+        before.
         """
         writer, draws, frame = self.writer, self.writer.draws, self.source.setting.frame
         is_chat = frame == "chat"
