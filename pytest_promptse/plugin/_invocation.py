@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_promptse._suggestions import nearest
 from pytest_promptse.config._options import OPTIONS
 from pytest_promptse.errors import SettingsError, VariantError
 from pytest_promptse.hookspecs import INSTRUMENTS
@@ -244,14 +245,28 @@ def instrument_of(config: pytest.Config, path: Path) -> Instrument | None:
 
     The first such file loads the installed packages with instruments. Hidden files, such as
     ``.pre-commit-config.yaml``, have none: they are in many projects that have no instrument.
+
+    Raises
+    ------
+    pytest.Collector.CollectError
+        If the file is an argument of pytest, and its name is almost that of such a file.
     """
     stem, _, suffix = path.name.rpartition(".")
     before, _, name = stem.rpartition(".")
     if not (before and name and suffix in ("yaml", "yml")):
         return None
     config.pluginmanager.load_setuptools_entrypoints(INSTRUMENTS)
-    instruments: list[list[Instrument]] = config.hook.pytest_promptse_instruments()
-    return next(
-        (instrument for some in instruments for instrument in some if instrument.name == name),
-        None,
-    )
+    instruments = {
+        instrument.name: instrument
+        for some in config.hook.pytest_promptse_instruments()
+        for instrument in some
+    }
+    if name not in instruments and any(argument.endswith(path.name) for argument in config.args):
+        # pytest itself would not say why it finds nothing in the file.
+        hint = nearest(name, ("promptse", *instruments))
+        if hint:
+            raise pytest.Collector.CollectError(
+                f"{path.name}: no suite or instrument has files named *.{name}.{suffix}{hint}; "
+                "rename the file"
+            )
+    return instruments.get(name)

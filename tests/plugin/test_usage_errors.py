@@ -284,3 +284,16 @@ def test_a_backend_in_a_conftest_that_pytest_reads_too_late_is_found(pytester):
         "prompts/conftest.py defines a backend, and pytest has not read it yet",
         *("--promptse-model", "mine:m"),
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("a.promtse.yaml", "promptse"), ("a.cis.yaml", "csi"), ("a.yaml", "")]
+)
+def test_a_file_whose_ending_is_almost_that_of_a_suite_or_instrument(pytester, run, name, meant):
+    pytester.path.joinpath(name).write_text("promptse: 1\n")
+    output = "\n".join(run(name, *MODEL).outlines)
+    assert (f"(did you mean {meant!r}?); rename the file" in output) == bool(meant)
+    assert "Traceback" not in output
+    # Files that nobody named are other tools' own.
+    pytester.makepyfile(test_other="def test_other():\n    pass\n")
+    run(*MODEL).assert_outcomes(passed=1)
