@@ -297,12 +297,18 @@ def noisiest(tasks: Sequence[Figures]) -> float:
     return max(floors, default=0.0)
 
 
+def drop_at(distance: float) -> str:
+    """Return the name of the drop at one distance among the estimates."""
+    return f"drop_d{distance:g}"
+
+
 def suite_estimates(
     scores: Sequence[TaskScore], distances: Sequence[float], over: Resampling
 ) -> dict[str, Estimate]:
     """Return the estimates of all metrics but elasticity, AUC-E and excess, by name.
 
-    ``area_drop`` is the drop with the weights of AUC-E. Intervals of figures that are not made of
+    ``area_drop`` is the drop with the weights of AUC-E, and ``drop_d0.3`` that at one distance.
+    Intervals of figures that are not made of
     curves over distances are over tasks, even where those of the others cover emotions too.
 
     Parameters
@@ -333,6 +339,12 @@ def suite_estimates(
         "area_drop": over.estimate(
             ("drop",), curves["drop"], distances, bounds=SIGNED, by_variant=drops
         ),
+        **{
+            drop_at(d): over.estimate(
+                ("drop",), curves["drop"], (d,), bounds=SIGNED, by_variant=drops
+            )
+            for d in distances
+        },
         "squared_sensitivity": over.estimate(
             ("squared_sensitivity",),
             curves["squared_sensitivity"],

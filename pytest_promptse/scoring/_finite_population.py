@@ -98,6 +98,7 @@ def drop_correction(
     tasks: Sequence[TaskScore],
     *,
     planned: int,
+    distances: Sequence[float],
     weights: Weights,
 ) -> Estimate:
     """Widen the interval of a drop for the planned variants that are not sampled yet.
@@ -108,10 +109,9 @@ def drop_correction(
         The drop over the variants sampled so far.
     tasks, planned
         As for `finite_population_correction`.
-    weights
-        The weights of the distances in the drop, which add up to 1.
+    distances, weights
+        The distances of the drop, and their weights, which add up to 1.
     """
-    distances = tuple(dict.fromkeys(d for task in tasks for d in sorted(task.variants)))
     rows = _by_variant(tasks, distances, lambda _, variant: variant.pass_rate)
     w = weights(distances)
     if estimate.ci95 is None or not 0 < rows.shape[1] < planned or (w < 0.0).any():

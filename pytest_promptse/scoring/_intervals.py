@@ -441,17 +441,10 @@ def share_interval(count: int, n: int, *, looks: int = 1, comparisons: int = 1) 
     return (float(low), float(high))
 
 
-def wilson_interval(count: int, n: int, *, looks: int = 1) -> Interval:
-    """Return the 95 % interval of Wilson for the share `count` / `n`.
-
-    `count` and `n` are as in `share_interval`, and `looks` as in `mean_interval`. Source: Journal
-    of the American Statistical Association 22, 1927.
-    """
-    return wilson_limits(count / n, n, tail=0.025 / looks)
-
-
 def wilson_limits(share: float, n: float, *, tail: float) -> Interval:
     """Return the limits of Wilson for a share, each of which is missed with `tail`.
+
+    Source: Journal of the American Statistical Association 22, 1927.
 
     Parameters
     ----------

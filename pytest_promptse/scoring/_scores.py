@@ -163,8 +163,9 @@ class SuiteScore(SuiteFigures):
 
     ``estimates`` has the estimate of every metric that has no figure by distance, by name, also of
     AUC-E and excess. Their definitions are in `_robustness`, `_odds_ratio` and the plugins that add
-    metrics. ``area_drop`` is the drop with the weights of AUC-E. ``speaks_for`` is the population
-    that the intervals cover. ``ess_median`` is the median effective sample size over all prompts.
+    metrics. ``drops`` has the drop at each distance, and over all distances with the weights of
+    AUC-E, by the distances. ``speaks_for`` is the population that the intervals cover.
+    ``ess_median`` is the median effective sample size over all prompts.
     ``tasks`` are in the order of the input.
     """
 
@@ -173,7 +174,7 @@ class SuiteScore(SuiteFigures):
     weighting: Weighting
     distances: tuple[float, ...]
     estimates: Mapping[str, Estimate]
-    area_drop: Estimate
+    drops: Mapping[tuple[float, ...], Estimate]
     speaks_for: SpeaksFor
     length_control: LengthControl | None
     ess_median: float | None

@@ -13,6 +13,7 @@ from pytest_promptse.scoring._causes import mean_split
 from pytest_promptse.scoring._elasticity import area_weights, equal_weights, uses_trapezoid
 from pytest_promptse.scoring._estimates import (
     Resampling,
+    drop_at,
     noisiest,
     suite_estimates,
     variant_elasticity,
@@ -186,12 +187,14 @@ def score_suite(
             if mode == "light"
             else finite_population_correction(main, scores, planned=planned, light=False)
         )
-        extra["drop"] = drop_correction(
-            extra["drop"], scores, planned=planned, weights=equal_weights
-        )
-        extra["area_drop"] = drop_correction(
-            extra["area_drop"], scores, planned=planned, weights=area_weights
-        )
+        for name, of, weights in (
+            ("drop", plan.distances, equal_weights),
+            ("area_drop", plan.distances, area_weights),
+            *((drop_at(d), (d,), area_weights) for d in plan.distances),
+        ):
+            extra[name] = drop_correction(
+                extra[name], scores, planned=planned, distances=of, weights=weights
+            )
     by_id = {s.task_id: s for s in scores}
     if extra["pass_at_1"].value == 0.0:
         main = light = _no_suite_figures(plan.distances)
@@ -209,7 +212,10 @@ def score_suite(
         weighting=weighting,
         distances=plan.distances,
         estimates={name: extra[name] for name in METRICS if name in extra},
-        area_drop=extra["area_drop"],
+        drops={
+            **{(d,): extra[drop_at(d)] for d in plan.distances},
+            plan.distances: extra["area_drop"],
+        },
         speaks_for=speaks_for,
         length_control=control,
         ess_median=_ess_median(scores),

@@ -140,3 +140,26 @@ def test_a_model_that_changes_more_than_allowed_fails(store, name, rates, thresh
 def test_a_gate_on_the_drop_fails_for_a_loss_and_for_no_gain(store, rates, fails):
     """The exact limits allow for unseen tasks that gain, and do not keep it from failing."""
     assert (suite_of(store, rates, {"max_drop": 0.05}) == "fail") == fails
+
+
+def test_one_task_at_0_96_whose_original_happens_to_pass_always_is_stable(store):
+    """All differences have one sign then, and so have those of resampled samples."""
+    run_log = RunLog(store, "run")
+    suite = plan(
+        ["t"],
+        distances="0.1,0.2,0.3",
+        variants=30,
+        samples=16,
+        original_samples=64,
+        mode="promptse",
+        weighting="uniform",
+        min_auc_e=1.0,
+    )
+    run_log.add(suite.row)
+    rng = random.Random(3)
+    for planned in suite.variants:
+        failed = sum(rng.random() > 0.96 for _ in range(planned.n * bool(planned.variant.distance)))
+        causes = ("wrong_answer",) * failed + ("",) * (planned.n - failed)
+        run_log.add(row_of(suite, planned, causes))
+    [gate] = [gate for gate in suite.gates if gate.threshold is not None]
+    assert Scores(run_log).decide(suite.row, gate).verdict == "inconclusive"

@@ -4,7 +4,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
-from scipy.stats import false_discovery_control
+from scipy.stats import binom, false_discovery_control
 
 from pytest_promptse.scoring._noise_floor import gap_p_value, null_gap
 from pytest_promptse.scoring._samples import Samples, TaskSamples
@@ -235,6 +235,19 @@ def test_a_single_task_that_always_passed_is_not_certain():
     low, high = score_suite([task], distances=D, mode="light").ci95
     assert low < 0.95
     assert high == 1.0
+
+
+@pytest.mark.parametrize("rate", [0.97, 0.9, 0.5, 0.03])
+def test_the_pass_rate_of_a_single_task_is_missed_in_at_most_2_5_percent_on_either_side(rate):
+    def limits(k: int) -> tuple[float, float]:
+        task = TaskSamples("t", passes(k, 32), {0.1: [passes(k, 32)]})
+        score = score_suite([task], distances=(0.1,), mode="light", permutations=1, resamples=100)
+        return score.estimates["pass_at_1"].ci95
+
+    chance = binom.pmf(np.arange(33), 32, rate)
+    low, high = np.array([limits(k) for k in range(33)]).T
+    assert chance[high < rate].sum() <= 0.025
+    assert chance[low > rate].sum() <= 0.025
 
 
 def test_a_single_task_is_resampled_under_softexec_too():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_promptse.scoring._intervals import wilson_interval
+from pytest_promptse.scoring._intervals import wilson_limits
 from pytest_promptse.scoring._samples import Samples, TaskSamples
 from pytest_promptse.scoring._suite import score_suite
 from pytest_promptse.scoring._task_drop import shrunken, task_drops
@@ -46,8 +46,8 @@ def test_the_drop_of_a_task_is_a_mean_over_distances():
 
 def test_the_interval_combines_those_of_both_pass_rates():
     [found] = task_drops(suite((60, [48], [44])).tasks).values()
-    low, _ = wilson_interval(60, 64)
-    _, most = wilson_interval(92, 128)
+    low, _ = wilson_limits(60 / 64, 64, tail=0.025)
+    _, most = wilson_limits(92 / 128, 128, tail=0.025)
     assert found.ci95[0] == pytest.approx(found.value - np.hypot(60 / 64 - low, most - 92 / 128))
     # The suite has one task: its mean is the task's own.
     assert found.shrunken == pytest.approx(found.value)
