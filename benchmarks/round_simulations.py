@@ -15,6 +15,7 @@ from pytest_promptse.scoring._gate import judge_gate
 from pytest_promptse.scoring._intervals import (
     SIGNED,
     UNIT,
+    drop_bounds,
     exact_interval,
     generator,
     mean_interval,
@@ -95,15 +96,15 @@ def in_rounds(
 
         def judged(values: Floats, of: int) -> Gate:
             r = effort.resamples
+            unseen = drop_bounds(values) if is_drop else UNIT
             return judge_gate(
                 "drop" if is_drop else "auc-e",
                 float(values.mean()),
                 threshold,
                 ci95=mean_interval(values, bounds=bounds, resamples=r, looks=of, rng=rng),
-                exact=exact_interval(values, bounds=bounds, resamples=r, looks=of, rng=rng),
+                exact=exact_interval(values, bounds=unseen, resamples=r, looks=of, rng=rng),
                 kind="confident",
                 direction="at most" if is_drop else "at least",
-                fails_by="ci95" if is_drop else "both",
             )
 
         count.add(

@@ -69,8 +69,6 @@ class Metric:
         ``"scores"`` or ``"rates"`` if variants cannot move the figure by more than the mean score
         or pass rate of the originals. A threshold beyond it could not fail, so its gate passes
         nothing. None if every threshold can fail.
-    fails_by
-        The intervals by which a gate fails, as in `scoring._gate.judge_gate`.
     narrowed_by
         What to do if only the interval with unseen tasks contains the threshold.
     """
@@ -91,7 +89,6 @@ class Metric:
     gate_without_threshold: bool = False
     by_distance: bool = False
     loss_of: Literal["scores", "rates"] | None = None
-    fails_by: Literal["both", "ci95"] = "both"
     narrowed_by: str = "More tasks would narrow it"
 
     @property
@@ -188,7 +185,6 @@ METRICS: dict[str, Metric] = {
             may_stop_early=True,
             always_shown=True,
             loss_of="rates",
-            fails_by="ci95",
         ),
         Metric(
             name="squared_sensitivity",

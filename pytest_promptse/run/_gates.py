@@ -134,7 +134,6 @@ class Scores:
             original_samples=suite.settings["original_samples"],
             direction=metric.direction,
             sensitivity=figure.sensitivity,
-            fails_by=metric.fails_by,
             narrowed_by=metric.narrowed_by,
         )
         gate = replace(gate, task=planned.task, excess=figure.excess)

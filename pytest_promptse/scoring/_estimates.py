@@ -22,6 +22,7 @@ from pytest_promptse.scoring._intervals import (
     SIGNED,
     UNIT,
     crossed,
+    drop_bounds,
     exact_interval,
     generator,
     mean_interval,
@@ -84,6 +85,7 @@ class Resampling:
         by_variant: tuple[Sequence[TaskScore], ByVariant] | None = None,
         weights: Weights = area_weights,
         widen: bool = True,
+        unseen: Callable[[Floats], Interval] | None = None,
     ) -> Estimate:
         """Return the area under the mean curve of the tasks with its intervals.
 
@@ -104,6 +106,9 @@ class Resampling:
             As in `_intervals.task_values`.
         widen
             As in `_intervals.mean_interval`; False for a difference that is paired by task.
+        unseen
+            Returns the bounds of unseen tasks or emotions, for the exact interval, from the values
+            of those measured. None for `bounds`.
         """
         values = task_values(curves, distances, weights=weights)
         if values is None:
@@ -113,6 +118,7 @@ class Resampling:
             return Estimate(value=value)
         # If some tasks lack a distance, the values are linearised and may be outside the bounds.
         inside = np.clip(values, *bounds)
+        least_and_most = unseen or (lambda _: bounds)
         ci95 = mean_interval(
             values,
             bounds=bounds,
@@ -123,7 +129,7 @@ class Resampling:
         )
         exact = exact_interval(
             inside,
-            bounds=bounds,
+            bounds=least_and_most(inside),
             resamples=self.resamples,
             looks=self.looks,
             rng=generator(self.seed, *purpose, "exact"),
@@ -131,7 +137,14 @@ class Resampling:
         if self.emotions is not None and by_variant is not None and ci95 and exact:
             table = _by_emotion(*by_variant, self.emotions, distances, weights)
             rng = generator(self.seed, *purpose, "emotions")
-            over = emotion_intervals(table, value, bounds=bounds, looks=self.looks, rng=rng)
+            over = emotion_intervals(
+                table,
+                value,
+                bounds=bounds,
+                unseen=least_and_most(table.means),
+                looks=self.looks,
+                rng=rng,
+            )
             if over is None:
                 return Estimate(value=value)
             ci95 = crossed(value, ci95, over[0], bounds=bounds)
@@ -166,6 +179,7 @@ def emotion_intervals(
     value: float,
     *,
     bounds: tuple[float, float],
+    unseen: tuple[float, float],
     looks: int,
     rng: np.random.Generator,
 ) -> tuple[Interval, Interval] | None:
@@ -183,6 +197,8 @@ def emotion_intervals(
         The suite's figure.
     bounds
         The smallest and the largest possible value of a task.
+    unseen
+        The smallest and the largest mean of unseen emotions.
     looks
         As in `_intervals.mean_interval`.
     rng
@@ -193,7 +209,7 @@ def emotion_intervals(
         return None
     quantile = float(scipy.special.stdtrit(n - 1, 1.0 - 0.025 / looks))
     half = quantile * float(table.influences.std(ddof=1)) / math.sqrt(n)
-    exact = exact_interval(np.clip(table.means, *bounds), bounds=bounds, looks=looks, rng=rng)
+    exact = exact_interval(np.clip(table.means, *unseen), bounds=unseen, looks=looks, rng=rng)
     if exact is None:
         return None
     plain = (max(bounds[0], value - half), min(bounds[1], value + half))
@@ -335,6 +351,7 @@ def suite_estimates(
             bounds=SIGNED,
             by_variant=drops,
             weights=equal_weights,
+            unseen=drop_bounds,
         ),
         "area_drop": over.estimate(
             ("drop",), curves["drop"], distances, bounds=SIGNED, by_variant=drops

@@ -33,7 +33,6 @@ def judge_gate(
     original_samples: int | None = None,
     direction: Direction = "at least",
     sensitivity: float | None = None,
-    fails_by: Literal["both", "ci95"] = "both",
     narrowed_by: str = "More tasks would narrow it",
     label: str | None = None,
 ) -> Gate:
@@ -67,10 +66,6 @@ def judge_gate(
         The lower 95 % limit of the true sensitivity, which has no sampling noise in it, for an
         elasticity. A confident gate on one fails only if this limit is above 1 - `threshold`,
         since sampling noise lowers every elasticity. None for figures without such noise.
-    fails_by
-        The intervals that must be on the wrong side for a confident gate to fail. ``"ci95"`` is for
-        signed figures: exact limits allow for unseen tasks in which the variants gain as much as
-        they could lose, so hardly any suite could fail by them. A pass always takes both.
     narrowed_by
         A sentence for the message if only `exact` contains the threshold.
     label
@@ -108,8 +103,7 @@ def judge_gate(
     else:
         plain = _side(ci95, threshold, direction)
         sure = plain if exact is None else _side(exact, threshold, direction)
-        agree = plain == sure or (plain == "fail" and fails_by == "ci95")
-        verdict = plain if agree else "inconclusive"
+        verdict = plain if plain == sure else "inconclusive"
         narrower = "samples" if name == "pass-rate" else "samples or tasks"
         text = _confident_message(label, value, threshold, ci95, verdict, narrower=narrower)
         if exact is not None and plain != "inconclusive" and verdict == "inconclusive":

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import scipy
 
-from pytest_promptse.scoring._intervals import SIGNED, exact_interval, generator
+from pytest_promptse.scoring._intervals import SIGNED, drop_bounds, exact_interval, generator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,6 +27,8 @@ POWER = 0.8
 _OVER_RERUNS = float(-scipy.special.ndtri(0.0075))
 # Simulated suites.
 _SIMULATED = 200
+# Draws of the weights of unseen tasks, and the rank of the limit among them.
+_DRAWS, _RANK = 999, 25
 _RERUNS = 4000
 _MOST_TASKS = 2000
 _MOST_SAMPLES = 1024
@@ -77,36 +79,41 @@ class DropPlan:
         if self.over_reruns:
             drops, errors = self._simulated_reruns(drop)
             return float(np.mean(drops - _OVER_RERUNS * errors > threshold))
-        error = self._error(drop)
-        # Student's t with its estimated error: the margin in standard errors must exceed the
-        # quantile times a chi variable, here by its mean and variance.
-        quantile = float(scipy.special.stdtrit(self.tasks - 1, 0.975))
-        spread = math.sqrt(1.0 + quantile**2 / (2.0 * (self.tasks - 1)))
-        if not error:
-            return 1.0
-        return float(scipy.special.ndtr(((drop - threshold) / error - quantile) / spread))
+        by_task, half = self._simulated_tasks(drop)
+        rng = generator(0, "unseen tasks", str(self.tasks))
+        # The rank of the limit among the draws, as in `_intervals.exact_interval`.
+        weight = rng.standard_exponential((_DRAWS, self.tasks + 1))
+        seen = by_task @ weight[:, :-1].T
+        worst = np.minimum(0.0, by_task.min(axis=1))
+        lows = (seen + np.outer(worst, weight[:, -1])) / weight.sum(axis=1)
+        exact = np.partition(lows, _RANK - 1, axis=1)[:, _RANK - 1]
+        return float(np.mean(np.minimum(by_task.mean(axis=1) - half, exact) > threshold))
 
     def passes(self, threshold: float) -> float:
         """Return the probability that the gate passes a model that loses nothing."""
         if self.over_reruns:
             drops, errors = self._simulated_reruns(0.0)
             return float(np.mean(drops + _OVER_RERUNS * errors <= threshold))
-        error = self._error(0.0)
+        by_task, half = self._simulated_tasks(0.0)
         rng = generator(0, "drop plan", str(self.tasks))
-        by_task = rng.standard_normal((_SIMULATED, self.tasks)) * error * math.sqrt(self.tasks)
-        quantile = float(scipy.special.stdtrit(self.tasks - 1, 0.975))
-        half = quantile * by_task.std(axis=1, ddof=1) / math.sqrt(self.tasks)
         met = by_task.mean(axis=1) + half <= threshold
         for at in np.flatnonzero(met):
             values = np.clip(by_task[at], *SIGNED)
-            exact = exact_interval(values, bounds=SIGNED, resamples=999, rng=rng)
+            bounds = drop_bounds(values)
+            exact = exact_interval(values, bounds=bounds, resamples=999, rng=rng)
             met[at] = exact is not None and exact[1] <= threshold
         return float(met.mean())
 
     def detects(self, threshold: float) -> float | None:
         """Return the smallest drop that fails in 80 % of the runs, or None if no drop does."""
-        drops = np.arange(math.floor(100 * threshold) + 1, 100 * self.pass_rate + 0.5) / 100
-        return next((float(d) for d in drops if self.fails(float(d), threshold) >= POWER), None)
+        low, high = math.floor(100 * threshold), math.floor(100 * self.pass_rate + 1e-9)
+        if self.fails(high / 100, threshold) < POWER:
+            return None
+        while high - low > 1:
+            middle = (low + high) // 2
+            found = self.fails(middle / 100, threshold) >= POWER
+            low, high = (low, middle) if found else (middle, high)
+        return high / 100
 
     def least_threshold(self) -> float | None:
         """Return the smallest threshold, in hundredths, that passes no loss in 80 % of the runs."""
@@ -139,6 +146,17 @@ class DropPlan:
         variance = self.pass_rate * (1.0 - self.pass_rate) / self.original_samples
         variance += lower * (1.0 - lower) / (self.samples * self.variants)
         return math.sqrt((variance + self.spread**2) / self.tasks)
+
+    def _simulated_tasks(self, drop: float) -> tuple[Floats, Floats]:
+        """Return measured drops of the tasks of suites, and half the width of their intervals.
+
+        The drops have shape (S, n), and the half-widths of Student's intervals shape (S,).
+        """
+        rng = generator(0, "drop plan", str(self.tasks))
+        spread = self._error(drop) * math.sqrt(self.tasks)
+        by_task = drop + rng.standard_normal((_SIMULATED, self.tasks)) * spread
+        quantile = float(scipy.special.stdtrit(self.tasks - 1, 0.975))
+        return by_task, quantile * by_task.std(axis=1, ddof=1) / math.sqrt(self.tasks)
 
     def _simulated_reruns(self, drop: float) -> tuple[Floats, Floats]:
         """Return measured drops and the standard errors of their resamples, shape (R,) each."""

@@ -138,8 +138,20 @@ def test_a_model_that_changes_more_than_allowed_fails(store, name, rates, thresh
     [((0.9, 0.7), True), ((0.9, 0.9), False), ((0.6, 0.6), False), ((0.6, 0.9), False)],
 )
 def test_a_gate_on_the_drop_fails_for_a_loss_and_for_no_gain(store, rates, fails):
-    """The exact limits allow for unseen tasks that gain, and do not keep it from failing."""
     assert (suite_of(store, rates, {"max_drop": 0.05}) == "fail") == fails
+
+
+@pytest.mark.parametrize(("n", "verdict"), [(3, "inconclusive"), (9, "fail")])
+def test_a_few_tasks_that_lose_do_not_show_that_other_tasks_lose_too(store, n, verdict):
+    run_log = RunLog(store, "run")
+    names = [f"t{number}" for number in range(n)]
+    suite = plan(names, distances="0.3", variants=2, samples=16, original_samples=16, max_drop=0.1)
+    run_log.add(suite.row)
+    for planned in suite.variants:
+        lost = 4 + names.index(planned.variant.task_id) % 3 if planned.variant.distance else 0
+        run_log.add(row_of(suite, planned, ("wrong_answer",) * lost + ("",) * (16 - lost)))
+    [gate] = [gate for gate in suite.gates if gate.threshold is not None]
+    assert Scores(run_log).decide(suite.row, gate).verdict == verdict
 
 
 def test_one_task_at_0_96_whose_original_happens_to_pass_always_is_stable(store):
