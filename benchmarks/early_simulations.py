@@ -74,7 +74,7 @@ def early_errors(
     else:
         truth = truth_of(name, plan, size=size, seed=seed)
         drawn = TRUTHS[name](suites * n, (len(DISTANCES), plan.variants), rng)
-        p, v = sampled(drawn, plan, rng)
+        p, v, _ = sampled(drawn, plan, rng)
         by_case = [(figures_of(p, v[..., :k], plan), looks) for k, looks in _cases(plan)]
         decided = {
             figure: np.stack(
@@ -127,7 +127,9 @@ def _of_one_task(
     for number in range(suites):
         drawn = TRUTHS[name](1, (len(DISTANCES), plan.variants), rng)
         truth = _expected(drawn, plan)
-        task = simulated_task(drawn, plan, rng)
+        task, copied = simulated_task(drawn, plan, rng)
+        if copied:
+            continue
         for case, (variants, looks) in enumerate(cases):
             first = {d: group[:variants] for d, group in task.variants.items()}
             score = score_suite(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from gate_simulations import Misses
 from simulated_models import DISTANCES
-from truth_simulations import TRUTHS, pass_rates
+from truth_simulations import TRUTHS, copied_answers, sampled
 
 from pytest_promptse.scoring._intervals import (
     SIGNED,
@@ -45,14 +45,18 @@ def drop_over_reruns(p: Floats, v: Floats, plan: Sampling, seed: int) -> tuple[f
 
 
 def misses_over_reruns(name: str, n: int, plan: Sampling, *, suites: int, seed: int) -> Misses:
-    """Measure how often the gate is wrong if its threshold is the true drop of the n tasks."""
+    """Measure how often the gate is wrong if its threshold is the true drop of the n tasks.
+
+    If copies are detected, the gate is inconclusive.
+    """
     rng = generator(seed, "over reruns", name, str(n), plan.name)
     fails = passes = 0
     for number in range(suites):
         drawn = TRUTHS[name](n, (len(DISTANCES), plan.variants), rng)
         truth = float((drawn.original - drawn.variants.mean(axis=(1, 2))).mean())
-        p = pass_rates(drawn.original, plan.original_samples, drawn.copies, rng)
-        v = pass_rates(drawn.variants, plan.samples, drawn.copies, rng)
+        p, v, equal_pairs = sampled(drawn, plan, rng)
+        if copied_answers(int(equal_pairs.sum())):
+            continue
         low, high = drop_over_reruns(p, v, plan, seed + number)
         fails += low > truth + 1e-12
         passes += high < truth - 1e-12

@@ -18,6 +18,7 @@ from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 from simulated_models import DISTANCES, Sampling
 
 from pytest_promptse.run._gates import least_sensitivity
+from pytest_promptse.scoring._copies import Answers
 from pytest_promptse.scoring._elasticity import area_weights
 from pytest_promptse.scoring._intervals import (
     WORST,
@@ -154,6 +155,12 @@ def hard_tasks(n: int, shape: tuple[int, ...], rng: np.random.Generator) -> Draw
     return Drawn(q, v, _emotions(n, shape, rng))
 
 
+def half(n: int, shape: tuple[int, ...], rng: np.random.Generator) -> Drawn:
+    """Pass rates from Beta(2, 1), and variants pass half as often: drops are skewed to the left."""
+    q = rng.beta(2, 1, n)
+    return Drawn(q, np.broadcast_to(q[:, None, None] / 2.0, (n, *shape)), _emotions(n, shape, rng))
+
+
 def gains(n: int, shape: tuple[int, ...], rng: np.random.Generator) -> Drawn:
     """Pass rates from Beta(2, 1), and variants solve half of what the original fails."""
     q = rng.beta(2, 1, n)
@@ -205,6 +212,7 @@ TRUE_RATES = {
     ),
     **{name: TRUTHS[name] for name in TRUTHS if name not in ("5 % catastrophic", "rare gains")},
     "hard tasks lose half": hard_tasks,
+    "all tasks lose half": half,
     "gains": gains,
     "one emotion with one trait": one_voice,
     "only the middle distance": middle_level,
@@ -212,16 +220,30 @@ TRUE_RATES = {
 """Kinds of models for thresholds in true rates, with the stable model of a medium pass rate."""
 
 
-def pass_rates(rates: Floats, m: int, copies: float, rng: np.random.Generator) -> Floats:
-    """Draw m samples of each prompt and return the pass rates, of the shape of `rates`."""
+def pass_rates(
+    rates: Floats, m: int, copies: float, rng: np.random.Generator
+) -> tuple[Floats, Ints]:
+    """Draw m samples of each prompt. Return pass rates and pairs of equal answers, shaped alike.
+
+    Answers that are no copies differ.
+    """
     if not copies:
-        return np.asarray(rng.binomial(m, rates) / m)
+        return np.asarray(rng.binomial(m, rates) / m), np.zeros(rates.shape, dtype=np.int64)
     sample = rng.random(rates.shape) < rates
     passes = sample.astype(np.int64)
+    equal, pairs = np.zeros((2, *rates.shape), dtype=np.int64)
     for _ in range(m - 1):
-        sample = np.where(rng.random(rates.shape) < copies, sample, rng.random(rates.shape) < rates)
+        is_copy = rng.random(rates.shape) < copies
+        sample = np.where(is_copy, sample, rng.random(rates.shape) < rates)
         passes += sample
-    return np.asarray(passes / m)
+        equal = np.where(is_copy, equal + 1, 0)
+        pairs += equal
+    return np.asarray(passes / m), pairs
+
+
+def copied_answers(equal_pairs: int) -> bool:
+    """Return whether so many pairs of equal answers are detected as copies."""
+    return Answers(n=0, distinct=0, equal_pairs=equal_pairs, expected_pairs=0.0).copied
 
 
 @lru_cache
@@ -236,6 +258,7 @@ TRUE_FIGURES = {
     "squared sensitivity": "squared_sensitivity",
     "pass@1": "pass_at_1",
 }
+EQUAL_PAIRS = "equal pairs"
 # The figures with an upper bound as their gate, and the smallest value of each if it is not 0.
 LESS_IS_BETTER = ("excess", "drop", "squared sensitivity", "shortfall", "flips")
 FIGURES = (
@@ -254,13 +277,19 @@ FIGURES = (
 
 def task_figures(drawn: Drawn, plan: Sampling, rng: np.random.Generator) -> dict[str, Floats]:
     """Sample the model and return one value per task, shape (N,), of every figure."""
-    return figures_of(*sampled(drawn, plan, rng), plan)
+    p, v, equal_pairs = sampled(drawn, plan, rng)
+    return {**figures_of(p, v, plan), EQUAL_PAIRS: equal_pairs.astype(np.float64)}
 
 
-def sampled(drawn: Drawn, plan: Sampling, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Sample the model and return pass rates of the shapes of `drawn.original` and its variants."""
-    p = pass_rates(drawn.original, plan.original_samples, drawn.copies, rng)
-    return p, pass_rates(drawn.variants, plan.samples, drawn.copies, rng)
+def sampled(drawn: Drawn, plan: Sampling, rng: np.random.Generator) -> tuple[Floats, Floats, Ints]:
+    """Sample the model.
+
+    Return pass rates of the shapes of `drawn.original` and its variants, and the number of pairs of
+    equal answers of each task.
+    """
+    p, of_original = pass_rates(drawn.original, plan.original_samples, drawn.copies, rng)
+    v, of_variants = pass_rates(drawn.variants, plan.samples, drawn.copies, rng)
+    return p, v, of_original + of_variants.sum(axis=(1, 2))
 
 
 def figures_of(p: Floats, v: Floats, plan: Sampling) -> dict[str, Floats]:
@@ -483,13 +512,21 @@ def true_rate_misses(
     """
     rng = generator(seed, "true rates", name, str(n), plan.name)
     truth, found = _in_true_rates(name, n, plan, suites=suites, size=size, rng=rng)
-    return {
-        figure: (
-            float(np.mean(_fails(figure, found, threshold, plan, rng))),
-            _judged(figure, found[figure], threshold, plan, rng).passes,
-        )
-        for figure, threshold in truth.items()
-    }
+    errors = {}
+    for figure, value in truth.items():
+        threshold = _settable(value)
+        fails = float(np.mean(_fails(figure, found, threshold, plan, rng)))
+        passes = _judged(figure, found[figure], threshold, plan, rng).passes
+        errors[figure] = (fails, passes if threshold == value else 0.0)
+    return errors
+
+
+def _settable(value: float) -> float:
+    """Return the threshold nearest to a true figure that a user can set.
+
+    A drop below 0 is a gain. Its gate has the threshold 0, and passes such a model rightly.
+    """
+    return max(0.0, value)
 
 
 def any_fails(
@@ -516,8 +553,8 @@ def any_fails(
     for looks in (1, math.ceil(gates * 0.025 / level)):
         fails = np.stack(
             [
-                _fails(figure, found, limit, plan, rng, looks=looks)
-                for figure, limit in truth.items()
+                _fails(figure, found, _settable(value), plan, rng, looks=looks)
+                for figure, value in truth.items()
             ]
         )
         shares.append(float(fails.any(axis=0).reshape(runs, -1).any(axis=1).mean()))
@@ -554,8 +591,11 @@ def misses_of_one_task(
     decided = {figure: np.zeros(2) for figure in TRUE_FIGURES}
     for number in range(suites):
         drawn = TRUE_RATES[name](1, (len(DISTANCES), plan.variants), rng)
+        task, copied = simulated_task(drawn, plan, rng)
+        if copied:
+            continue
         score = score_suite(
-            [simulated_task(drawn, plan, rng)],
+            [task],
             distances=DISTANCES,
             mode="promptse",
             weighting="uniform",
@@ -564,12 +604,12 @@ def misses_of_one_task(
             permutations=1,
         )
         least = least_sensitivity(score.estimates["excess"], score, DISTANCES)
-        for figure, threshold in _true_figures(drawn).items():
-            estimate = score.estimates[TRUE_FIGURES[figure]]
+        for figure, value in _true_figures(drawn).items():
+            estimate, threshold = score.estimates[TRUE_FIGURES[figure]], _settable(value)
             fails, passes = decided_by(figure, estimate, threshold)
             if figure == "AUC-E":
                 fails = fails and least is not None and least > 1.0 - threshold
-            decided[figure] += (fails, passes)
+            decided[figure] += (fails, passes and threshold == value)
     return {
         figure: (float(fails) / suites, float(passes) / suites)
         for figure, (fails, passes) in decided.items()
@@ -588,14 +628,19 @@ def decided_by(figure: str, estimate: Estimate, threshold: float) -> tuple[bool,
     return bool(fails), bool(passes)
 
 
-def simulated_task(drawn: Drawn, plan: Sampling, rng: np.random.Generator) -> TaskSamples:
-    """Draw the samples of one task, with equal log-probabilities, for uniform weights."""
-    p, v = sampled(drawn, plan, rng)
+def simulated_task(
+    drawn: Drawn, plan: Sampling, rng: np.random.Generator
+) -> tuple[TaskSamples, bool]:
+    """Draw the samples of one task, with equal log-probabilities, for uniform weights.
+
+    The second value is True if copies are detected. All gates of one task are inconclusive then.
+    """
+    p, v, equal_pairs = sampled(drawn, plan, rng)
 
     def samples(rate: float, m: int) -> Samples:
         return Samples(np.arange(m) < round(m * rate), np.full(m, -1.0), np.ones(m, dtype=np.int64))
 
-    return TaskSamples(
+    task = TaskSamples(
         "task",
         samples(float(p[0]), plan.original_samples),
         {
@@ -603,6 +648,7 @@ def simulated_task(drawn: Drawn, plan: Sampling, rng: np.random.Generator) -> Ta
             for at, d in enumerate(DISTANCES)
         },
     )
+    return task, copied_answers(int(equal_pairs[0]))
 
 
 def _fails(
@@ -617,22 +663,34 @@ def _fails(
     """Return for each suite whether the gate fails, as `run._gates` decides it.
 
     The gate on AUC-E fails only if a lower limit of the true sensitivity is beyond the threshold.
+    If copies are detected, the figures that subtract the noise of independent samples do not count.
     """
     values = found[figure]
     fails = decisions(figure, values, threshold, plan, rng, looks=looks)[0]
+    copied = np.array([copied_answers(int(pairs)) for pairs in found[EQUAL_PAIRS].sum(axis=1)])
+    if figure == "squared sensitivity":
+        return np.asarray(fails & ~copied)
     if figure != "AUC-E" or not fails.any():
         return np.asarray(fails)
+    subtracting = ("excess", "squared sensitivity")
     by_task = {
-        **{name: found[name] for name in ("excess", "squared sensitivity", "area drop")},
+        **{name: found[name] for name in (*subtracting, "area drop")},
         "area gain": -found["area drop"],
     }
-    estimates = [
-        (figures, _limits(name, figures, plan, rng, looks=looks)[0][0])
+    lows = {
+        name: _limits(name, figures, plan, rng, looks=looks)[0][0]
         for name, figures in by_task.items()
-    ]
+    }
     n = values.shape[1]
     least = [
-        largest_lower_limit([(float(v[at].mean()), float(low[at])) for v, low in estimates], n=n)
+        largest_lower_limit(
+            [
+                (float(by_task[name][at].mean()), float(low[at]))
+                for name, low in lows.items()
+                if not (copied[at] and name in subtracting)
+            ],
+            n=n,
+        )
         for at in range(len(fails))
     ]
     return np.asarray(fails & (np.array(least) > 1.0 - threshold))

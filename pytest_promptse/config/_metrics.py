@@ -69,6 +69,9 @@ class Metric:
         ``"scores"`` or ``"rates"`` if variants cannot move the figure by more than the mean score
         or pass rate of the originals. A threshold beyond it could not fail, so its gate passes
         nothing. None if every threshold can fail.
+    subtracts_noise
+        True if the noise of independent samples is subtracted. If a server returns copies, the
+        samples vary more than that, and the gate does not fail.
     narrowed_by
         What to do if only the interval with unseen tasks contains the threshold.
     """
@@ -89,6 +92,7 @@ class Metric:
     gate_without_threshold: bool = False
     by_distance: bool = False
     loss_of: Literal["scores", "rates"] | None = None
+    subtracts_noise: bool = False
     narrowed_by: str = "More tasks would narrow it"
 
     @property
@@ -172,6 +176,7 @@ METRICS: dict[str, Metric] = {
             threshold_help="maximum excess sensitivity (beyond sampling noise) of a suite",
             may_stop_early=True,
             loss_of="scores",
+            subtracts_noise=True,
         ),
         Metric(
             name="drop",
@@ -197,6 +202,7 @@ METRICS: dict[str, Metric] = {
             "numbers of samples",
             is_unbiased=True,
             loss_of="rates",
+            subtracts_noise=True,
         ),
         Metric(
             name="robust_pass",
@@ -230,6 +236,7 @@ METRICS: dict[str, Metric] = {
             threshold_help="maximum one-sided drop of the worst tenth of the tasks of a suite",
             is_compared=False,
             loss_of="scores",
+            subtracts_noise=True,
         ),
         Metric(
             name="flips",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections import Counter
 from itertools import chain
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 
 from pytest_promptse.config._metrics import metric_of
 from pytest_promptse.errors import NotScoredError
+from pytest_promptse.scoring._copies import PromptAnswers, count_answers
 from pytest_promptse.scoring._gate import judge_gate
 from pytest_promptse.scoring._intervals import largest_lower_limit
 from pytest_promptse.scoring._samples import Samples, TaskSamples
@@ -137,6 +139,8 @@ class Scores:
             narrowed_by=metric.narrowed_by,
         )
         gate = replace(gate, task=planned.task, excess=figure.excess)
+        if score.copied and suite.settings["gate"] == "confident":
+            gate = _despite_copies(gate, score, metric)
         return _with_possible_loss(gate, score, metric)
 
     def decide_measured(self, suite: SuiteRow, planned: PlannedGate) -> Gate:
@@ -283,14 +287,31 @@ def least_sensitivity(
     estimates = [drop]
     if drop.value is not None and drop.ci95 is not None:
         estimates.append(Estimate(value=-drop.value, ci95=(-drop.ci95[1], -drop.ci95[0])))
-    if score.speaks_for != "reruns":
+    # The other figures subtract the noise of independent samples, and copies vary more.
+    if score.speaks_for != "reruns" and not score.copied:
         estimates.append(excess)
-    if tuple(distances) == score.distances and score.mode != "light":
+    if tuple(distances) == score.distances and score.mode != "light" and not score.copied:
         estimates.append(score.estimates["squared_sensitivity"])
     return largest_lower_limit(
         [(e.value, e.ci95[0]) for e in estimates if e.value is not None and e.ci95 is not None],
         n=None if score.speaks_for == "reruns" else score.n_tasks,
     )
+
+
+def _despite_copies(gate: Gate, score: SuiteScore, metric: Metric) -> Gate:
+    """Make a gate inconclusive whose verdict assumes that samples are independent.
+
+    Intervals over tasks show how much tasks vary, copies included. Intervals over reruns, and the
+    sampling noise that a figure subtracts, would have to know which samples are copies.
+    """
+    assumes = score.speaks_for == "reruns" or (gate.verdict == "fail" and metric.subtracts_noise)
+    if gate.verdict is None or not assumes:
+        return gate
+    message = (
+        f"{gate.message}. But too many answers are equal: if the server returns copies, the "
+        "samples vary more than independent ones. Let it sample, or give gate = point"
+    )
+    return replace(gate, verdict="inconclusive", message=message)
 
 
 def _with_possible_loss(gate: Gate, score: SuiteScore, metric: Metric) -> Gate:
@@ -318,15 +339,21 @@ def _score(suite: SuiteRow, run_log: RunLog, *, comparisons: int = 1) -> SuiteSc
     all_rows = (row for rows in run_log.measured(suite, OutcomeRow) for row in rows)
     mode = _mode_of((row for row in all_rows if not row.control), suite.mode)
     # One task at a time, so that memory does not grow with the number of tasks.
+    answered: list[PromptAnswers] = []
+
+    def scored(rows: Sequence[OutcomeRow]) -> TaskSamples:
+        answered.extend(answers_of(row.variant.draws) for row in rows if not row.control)
+        return _to_task(rows, suite, mode)
+
     tasks = (
-        _to_task(rows, suite, mode)
+        scored(rows)
         for rows in run_log.measured(suite, OutcomeRow)
         if rows[0].variant.distance == 0.0
     )
     first = next(tasks, None)
     if first is None:
         return None
-    return score_suite(
+    score = score_suite(
         chain([first], tasks),
         distances=suite.distances,
         mode=mode,
@@ -337,6 +364,17 @@ def _score(suite: SuiteRow, run_log: RunLog, *, comparisons: int = 1) -> SuiteSc
         speaks_for=suite.settings.get("interval", "tasks"),
         looks=len(suite.looks) * comparisons,
         planned=suite.looks[-1] if len(suite.looks) > 1 else None,
+    )
+    counted = count_answers(answered, temperature=float(suite.settings["temperature"]))
+    return dataclasses.replace(score, copied=counted.copied)
+
+
+def answers_of(draws: Sequence[DrawRecord]) -> PromptAnswers:
+    """Return the completions of one prompt as `count_answers` takes them."""
+    return PromptAnswers(
+        labels=[draw.answer for draw in draws],
+        logprobs=[draw.logprob for draw in draws],
+        n_tokens=[draw.n_tokens for draw in draws],
     )
 
 

@@ -39,6 +39,7 @@ from pytest_promptse.record._schema import (
     TemplateRecord,
     UsageRecord,
 )
+from pytest_promptse.run._gates import answers_of
 from pytest_promptse.run._provenance import environment, git_state
 from pytest_promptse.run._subgroups import (
     MeasuredPrompt,
@@ -52,7 +53,7 @@ from pytest_promptse.run._task_records import (
     losses_by_distance,
     task_record,
 )
-from pytest_promptse.scoring._copies import PromptAnswers, count_answers
+from pytest_promptse.scoring._copies import count_answers
 from pytest_promptse.scoring._gate import pass_rate_limits
 from pytest_promptse.scoring._multiplicity import benjamini_hochberg
 from pytest_promptse.scoring._robustness import task_robustness
@@ -82,12 +83,12 @@ if TYPE_CHECKING:
     from pytest_promptse.models._base import Backend, Usage
     from pytest_promptse.record._schema import InvocationRecord, SubgroupsRecord
     from pytest_promptse.run._gates import Scores
+    from pytest_promptse.scoring._copies import PromptAnswers
     from pytest_promptse.scoring._scores import (
         Gate,
         SuiteFigures,
         SuiteScore,
     )
-    from pytest_promptse.store._measured_variant import VariantRecord
     from pytest_promptse.store._run_log import RunLog
     from pytest_promptse.store._store import Store
     from pytest_promptse.variants._library import Emotion
@@ -320,7 +321,7 @@ def _suites(
             added.count(rows, controls)
             prompts = [MeasuredPrompt.of(row.suite, row.variant) for row in rows]
             measured += prompts
-            answered += [_answers(row.variant) for row in rows]
+            answered += [answers_of(row.variant.draws) for row in rows]
             task_id = every[0].variant.task_id
             made_task = task_record(
                 suite, by_id.get(task_id), rows, controls=controls, all_draws=draws
@@ -334,14 +335,6 @@ def _suites(
         by_model[suite.model, suite.template] += measured
     subgroups = [compare_subgroups(*key, prompts, quadrants) for key, prompts in by_model.items()]
     return _adjust_p_values(suites), tasks, subgroups
-
-
-def _answers(variant: VariantRecord) -> PromptAnswers:
-    return PromptAnswers(
-        labels=[draw.answer for draw in variant.draws],
-        logprobs=[draw.logprob for draw in variant.draws],
-        n_tokens=[draw.n_tokens for draw in variant.draws],
-    )
 
 
 class _AddedWords:

@@ -166,7 +166,8 @@ class SuiteScore(SuiteFigures):
     metrics. ``drops`` has the drop at each distance, and over all distances with the weights of
     AUC-E, by the distances. ``speaks_for`` is the population that the intervals cover.
     ``ess_median`` is the median effective sample size over all prompts.
-    ``tasks`` are in the order of the input.
+    ``tasks`` are in the order of the input. ``copied`` is True if answers are copies of others (see
+    `_copies`).
     """
 
     n_tasks: int
@@ -182,6 +183,7 @@ class SuiteScore(SuiteFigures):
     causes: Mapping[float, Mapping[str, CauseShare]]
     warnings: tuple[str, ...]
     tasks: tuple[TaskScore, ...]
+    copied: bool = False
 
     @property
     def pass_at_1(self) -> float | None:

@@ -175,3 +175,53 @@ def test_one_task_at_0_96_whose_original_happens_to_pass_always_is_stable(store)
         run_log.add(row_of(suite, planned, causes))
     [gate] = [gate for gate in suite.gates if gate.threshold is not None]
     assert Scores(run_log).decide(suite.row, gate).verdict == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("n", "options", "verdict"),
+    [
+        (20, {"min_auc_e": 1.0}, "inconclusive"),
+        (20, {"min_elasticity": 1.0}, "inconclusive"),
+        (20, {"max_squared_sensitivity": 0.0}, "inconclusive"),
+        (20, {"max_excess": 0.0}, "inconclusive"),
+        (1, {"max_drop": 0.2}, "inconclusive"),
+        (1, {"min_task_auc_e": 0.9}, "inconclusive"),
+        (1, {"max_drop": 0.2, "gate": "point"}, "fail"),
+    ],
+)
+def test_copied_answers_fail_no_gate_that_takes_them_for_independent(store, n, options, verdict):
+    """Every second prompt is answered by 8 copies of a wrong program, whatever its wording."""
+    gates = {
+        copied: copied_suite(store, n, options, copied=copied, wrong=lambda at, _: at % 2)
+        for copied in (True, False)
+    }
+    assert gates[True].verdict == verdict
+    assert gates[False].verdict == "fail"
+    assert ("too many answers are equal" in gates[True].message) <= (verdict == "inconclusive")
+
+
+@pytest.mark.parametrize("options", [{"min_auc_e": 0.9}, {"max_drop": 0.2}])
+def test_copied_answers_of_many_tasks_still_show_a_loss(store, options):
+    gate = copied_suite(store, 20, options, copied=True, wrong=lambda _, distance: distance)
+    assert gate.verdict == "fail"
+
+
+def copied_suite(store, n, options, *, copied, wrong):
+    """Return the gate of a suite of `n` tasks in which all answers to a prompt are of one kind."""
+    run_log = RunLog(store, f"run {copied}")
+    suite = plan(
+        [f"t{number}" for number in range(n)],
+        distances="0.3",
+        variants=4,
+        samples=8,
+        original_samples=8,
+        temperature=0.8,
+        **options,
+    )
+    run_log.add(suite.row)
+    for at, planned in enumerate(suite.variants):
+        causes = ("wrong_answer" if wrong(at, planned.variant.distance) else "",) * 8
+        answers = [0] * 8 if copied else range(8)
+        run_log.add(row_of(suite, planned, causes, logprob=-40.0, answers=answers))
+    [gate] = [gate for gate in suite.gates if gate.threshold is not None]
+    return Scores(run_log).decide(suite.row, gate)
