@@ -7,14 +7,17 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_promptse._destinations import why_unwritable
 from pytest_promptse.config._options import OPTIONS
 from pytest_promptse.errors import SettingsError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
     from pytest_promptse.cli._arguments import Subparsers
     from pytest_promptse.compare._figures import Plot
+    from pytest_promptse.harden._candidates import TemplateCandidate
     from pytest_promptse.record._schema import Record
 
 _FEWEST_VARIANTS = 2
@@ -90,6 +93,7 @@ def _harden(chosen: argparse.Namespace) -> int:
     given = [pattern for patterns in hooks().pytest_promptse_candidates() for pattern in patterns]
     candidates = load_candidates([*given, *chosen.candidate], Path.cwd())
     price = [] if chosen.price is None else [f"--promptse-price={chosen.price}"]
+    _check_written(chosen, candidates)
     runs = PytestRuns(
         [*price, *chosen.tests],
         model=chosen.model,
@@ -107,6 +111,7 @@ def _harden(chosen: argparse.Namespace) -> int:
         ]
 
     try:
+        runs.plan()
         hardening = harden(runs.measure, useful, variants=chosen.variants)
     except KeyboardInterrupt:
         sys.stderr.write("promptse: stopped; the same command goes on where this one stopped\n")
@@ -139,20 +144,29 @@ def _number(given: str | None, option: str) -> float | None:
     return None if given is None else OPTIONS[option].read(given, f"harden {flag}")
 
 
+def _check_written(chosen: argparse.Namespace, candidates: Mapping[str, TemplateCandidate]) -> None:
+    """Raise SettingsError if a result could not be written. No file is overwritten."""
+    if reason := why_unwritable(chosen.out, folder=True):
+        raise SettingsError(f"harden --out {chosen.out}: {reason}; give another folder")
+    if chosen.html is not None and (reason := why_unwritable(chosen.html)):
+        raise SettingsError(f"harden --html {chosen.html}: {reason}; give another path")
+    for name, candidate in candidates.items():
+        path = chosen.out / f"{name}.j2"
+        if path.exists() and path.read_text(encoding="utf-8") != candidate.template.source:
+            raise SettingsError(
+                f"harden --out {path}: this file is another template; give another folder"
+            )
+
+
 def _write_template(source: str, chosen: argparse.Namespace, name: str) -> str:
-    """Write the template to the chosen folder and return its path. Nothing is overwritten."""
+    """Write the template to the chosen folder and return its path."""
     folder: Path = chosen.out
     path = folder / f"{name}.j2"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if not path.exists():
-            path.write_text(source, encoding="utf-8")
+        path.write_text(source, encoding="utf-8")
     except OSError as error:
         raise SettingsError(f"harden --out {path}: {error.strerror or error}") from None
-    if path.read_text(encoding="utf-8") != source:
-        raise SettingsError(
-            f"harden --out {path}: this file is another template; give another folder"
-        )
     return str(path)
 
 

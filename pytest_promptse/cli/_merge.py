@@ -56,8 +56,8 @@ def add_merge_options(merge: argparse.ArgumentParser) -> None:
     merge.add_argument(
         "--compare-missing",
         choices=("fail", "warn"),
-        help="outcome if the baseline is missing or lacks a suite: fail (default with "
-        "--compare-fail) or warn",
+        help="outcome if the baseline lacks a suite: fail (default with --compare-fail) or warn, "
+        "with which there may also be no baseline",
     )
     merge.add_argument("--save", metavar="NAME", help="save the record as this baseline")
     merge.add_argument(
@@ -71,15 +71,27 @@ def check_merge_options(command: str, chosen: argparse.Namespace) -> None:
     Raises
     ------
     SettingsError
-        If a report or a margin is malformed.
+        If a report, margin or baseline cannot be used.
     """
+    from pytest_promptse.compare._baseline import Baselines  # noqa: PLC0415 - `--help` is quick
+
+    baselines = Baselines(Path.cwd(), here=Path.cwd())
     check_kinds(command, chosen.report)
     OPTIONS["compare_fail"].read(chosen.compare_fail, f"{command} --compare-fail")
     if chosen.save is not None:
         OPTIONS["save"].read(chosen.save, f"{command} --save")
+        baselines.check_writable(chosen.save, where=f"{command} --save")
+    if chosen.compare is not None:
+        baselines.check_comparable(
+            chosen.compare,
+            where=f"{command} --compare",
+            allow="--compare-missing warn",
+            may_be_missing=chosen.compare_missing == "warn" or chosen.save == chosen.compare,
+        )
 
 
 def _merge(chosen: argparse.Namespace) -> int:
+    check_merge_options("merge", chosen)
     return merge_files(chosen.records, chosen)
 
 
@@ -152,7 +164,9 @@ def _compared(
     try:
         baseline = baselines.load(chosen.compare)
     except NoBaselineError as error:
-        return record, no_baseline_outcome(error, missing)
+        # This command makes it.
+        allowed = "warn" if chosen.save == chosen.compare else missing
+        return record, no_baseline_outcome(error, allowed)
     comparisons = compare_records(record, baseline, name=chosen.compare, margins=margins)
     record = replace(record, comparisons=comparisons)
     return record, comparison_outcome(record, missing=missing)

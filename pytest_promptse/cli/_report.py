@@ -65,14 +65,14 @@ def check_kinds(command: str, targets: Sequence[str]) -> tuple[str, ...]:
     Raises
     ------
     SettingsError
-        If a target is malformed or its kind is unknown.
+        If a target is malformed, its kind is unknown, or its file cannot be written.
     """
     try:
         checked = reports(list(targets)) if targets else ()
     except ValueError as error:
         raise SettingsError(f"{command}: {error}") from None
     for target in checked:
-        extensions().check_report(target, where=command)
+        extensions().check_report(target, where=command, folder=Path.cwd())
     return checked
 
 

@@ -10,8 +10,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_promptse._destinations import why_unwritable
 from pytest_promptse._suggestions import nearest
-from pytest_promptse.errors import NoBaselineError, RecordError
+from pytest_promptse.errors import NoBaselineError, RecordError, SettingsError
 from pytest_promptse.record._files import SUFFIX, baseline_command, encode, is_path
 from pytest_promptse.record._schema import decode
 
@@ -82,6 +83,37 @@ class Baselines:
             ) from None
         return path
 
+    def check_writable(self, name: str, *, where: str) -> None:
+        """Check that a baseline can be saved under `name`, which was given at `where`.
+
+        Raises
+        ------
+        SettingsError
+            If it cannot.
+        """
+        if reason := why_unwritable(self._folder, folder=True):
+            raise SettingsError(f"{where} {name}: {reason}, and baselines are saved there; mend it")
+
+    def check_comparable(
+        self, name_or_path: str, *, where: str, may_be_missing: bool, allow: str
+    ) -> None:
+        """Check that there is the baseline to compare with, which was given at `where`.
+
+        `allow` is the option with which it `may_be_missing`.
+
+        Raises
+        ------
+        SettingsError
+            If there is none, unless `may_be_missing`, as in the first run of a project.
+        RecordError
+            If the file is not a record.
+        """
+        try:
+            self.load(name_or_path)
+        except NoBaselineError as error:
+            if not may_be_missing:
+                raise SettingsError(f"{where}: {error}, or give {allow}") from None
+
     def _path(self, name_or_path: str) -> Path:
         if is_path(name_or_path):
             return self._here / name_or_path
@@ -91,8 +123,10 @@ class Baselines:
         make = f"make it with: {baseline_command(name_or_path)}"
         if is_path(name_or_path):
             return f"there is no record {name_or_path!r} yet ({path}); {make}"
-        hint = nearest(name_or_path, (file.stem for file in self._folder.glob(f"*{SUFFIX}")))
-        return f"there is no baseline {name_or_path!r} yet ({path}){hint}; {make}"
+        names = sorted(file.stem for file in self._folder.glob(f"*{SUFFIX}"))
+        hint = nearest(name_or_path, names)
+        others = f"; there are {', '.join(names)}" if names else ""
+        return f"there is no baseline {name_or_path!r} yet ({path}){hint}{others}; {make}"
 
 
 def _replace(path: Path, parts: Iterable[bytes]) -> None:

@@ -240,6 +240,9 @@ def reports(value: object) -> tuple[str, ...]:
                 raise ValueError("names a file, but GitHub sets the file; give github")
         elif not (kind and path):
             raise ValueError(f"names no file; give {kind or 'json'}:PATH")
+    paths = [report.partition(":")[2] for report in chosen if report != "github"]
+    if twice := [path for path in paths if paths.count(path) > 1]:
+        raise ValueError(f"two reports at {twice[0]}; give each a path of its own")
     return chosen
 
 

@@ -492,8 +492,8 @@ OPTIONS: dict[str, Option] = {
             "compare_missing",
             _option_types.choice("fail", "warn"),
             None,
-            "outcome if the baseline is missing or lacks a suite: fail (default with "
-            "--promptse-compare-fail) or warn",
+            "outcome if the baseline lacks a suite: fail (default with --promptse-compare-fail) or "
+            "warn, with which a run may also go without a baseline",
             metavar="NAME",
         ),
         Option(

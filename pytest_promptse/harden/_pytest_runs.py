@@ -9,8 +9,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_promptse.errors import BudgetError, PromptseError, SettingsError
-from pytest_promptse.harden._search import TaskOutcome
+from pytest_promptse.errors import BudgetError, PromptseError
+from pytest_promptse.harden._search import SEARCH_SEED, TaskOutcome
 from pytest_promptse.record._schema import Record
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 _MEASURED = (0, 1)
 _LINES_OF_AN_ERROR = 3
-_NO_PROMPT = "harden: no test is marked promptse; name one that is"
+_REFUSAL = "ERROR: harden: "
+# By its name, since the packages of pytest's hooks are above this one.
+_PLANNER = "pytest_promptse.plugin._harden_plan"
 
 
 class PytestRuns:
@@ -72,6 +74,17 @@ class PytestRuns:
         """Requests of all runs so far."""
         return sum(record.usage.requests for record in self.records)
 
+    def plan(self) -> None:
+        """Plan the first round of the search in a dry run, which sends no request.
+
+        Raises
+        ------
+        PromptseError
+            If the tests cannot be measured with each of the candidates.
+        """
+        options = self._options(list(self._candidates), SEARCH_SEED, 1, None)
+        self._pytest(["--promptse-dry-run", "-p", _PLANNER, *self._tests, *options])
+
     def measure(
         self,
         templates: Sequence[str],
@@ -93,26 +106,13 @@ class PytestRuns:
         self._say(f"measuring {', '.join(templates)} ({plan})")
         record = self._run([*self._tests, *self._options(templates, seed, variants, originals)])
         self.records.append(record)
-        if not record.suites:
-            raise PromptseError(_NO_PROMPT)
         missing = sum(suite.n_missing for suite in record.suites)
         if missing:
             raise PromptseError(
                 f"harden: {missing} variants were not measured: {_why_missing(record)}; the same "
                 "command goes on where this one stopped"
             )
-        outcomes = outcomes_of(record)
-        if unused := [name for name in templates if name not in outcomes]:
-            raise SettingsError(
-                f"harden: the tests were not sent through the template {unused[0]!r}; take "
-                "template= out of their marks and suite files"
-            )
-        if seed is not None and any(s.settings.get("seed") != seed for s in record.suites):
-            raise SettingsError(
-                "harden: fresh variants need a seed of their own; take seed= out of the marks and "
-                "suite files"
-            )
-        return outcomes
+        return outcomes_of(record)
 
     def _options(
         self,
@@ -147,18 +147,24 @@ class PytestRuns:
     def _run(self, arguments: Sequence[str]) -> Record:
         with tempfile.TemporaryDirectory(prefix="promptse-harden-") as folder:
             path = Path(folder) / "run.json"
-            report = f"--promptse-report=json:{path}"
-            command = [sys.executable, "-m", "pytest", "-q", "--tb=no", report, *arguments]
-            done = subprocess.run(  # noqa: S603 - the arguments are the user's own
-                command, capture_output=True, text=True, check=False
-            )
-            if done.returncode not in _MEASURED:
-                lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-                reason = " / ".join(lines[-_LINES_OF_AN_ERROR:])
-                raise PromptseError(f"harden: pytest ended with {done.returncode}: {reason}")
-            if not path.is_file():
-                raise PromptseError(_NO_PROMPT)
+            self._pytest([f"--promptse-report=json:{path}", *arguments])
             return Record.load(path)
+
+    def _pytest(self, arguments: Sequence[str]) -> None:
+        done = subprocess.run(  # noqa: S603 - the arguments are the user's own
+            [sys.executable, "-m", "pytest", "-q", "--tb=no", *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode in _MEASURED:
+            return
+        lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
+        errors = [line for line in lines if line.startswith("ERROR")]
+        if refusal := [line for line in errors if line.startswith(_REFUSAL)]:
+            raise PromptseError(refusal[0].removeprefix("ERROR: "))
+        reason = " / ".join((errors or lines)[-_LINES_OF_AN_ERROR:])
+        raise PromptseError(f"harden: pytest ended with {done.returncode}: {reason}")
 
 
 def _why_missing(record: Record) -> str:

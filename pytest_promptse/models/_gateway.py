@@ -134,10 +134,12 @@ def _load(flag: str, path: str, read: Callable[[], None]) -> None:
     try:
         read()
     except FileNotFoundError:
-        raise SettingsError(f"{flag}: {path} does not exist") from None
+        raise SettingsError(f"{flag}: {path} does not exist; check the path") from None
     except OSError as error:
         reason = getattr(error, "reason", "") or error.strerror
-        raise SettingsError(f"{flag}: {path} cannot be read as PEM ({reason})") from None
+        raise SettingsError(
+            f"{flag}: {path} cannot be read as PEM ({reason}); give a PEM file"
+        ) from None
 
 
 def _load_certificate(context: ssl.SSLContext, certificate: str, key: str | None) -> None:

@@ -106,7 +106,7 @@ class OpenAIBackend:
     Raises
     ------
     SettingsError
-        If `base_url` is not an HTTP address.
+        If `base_url` or the proxy is not an HTTP address.
 
     Notes
     -----
@@ -137,6 +137,12 @@ class OpenAIBackend:
             raise SettingsError(
                 f"{spec}: {redact_argument(self._given_url or '')!r} is not the address of a "
                 "server; give one such as http://localhost:8000/v1"
+            )
+        proxy = (gateway or Gateway()).proxy
+        if proxy is not None and urlsplit(proxy).scheme not in ("http", "https"):
+            raise SettingsError(
+                f"--promptse-proxy: {redact_argument(proxy)!r} is not the address of a proxy; give "
+                "one such as http://proxy:3128"
             )
         self._given_api = api
         self._timeout = timeout

@@ -66,7 +66,9 @@ def compare_suite(config: pytest.Config, run: PromptseRun, suite: Suite) -> Comp
     try:
         baseline = _load(name, config.rootpath, config.invocation_params.dir)
     except RecordError as error:
-        outcome = no_baseline_outcome(error, settings.compare_missing)
+        # The run makes it, as the first run of a project does.
+        missing = "warn" if settings.save == name else settings.compare_missing
+        outcome = no_baseline_outcome(error, missing)
         return ComparisonResult(word="no baseline", outcome=outcome)
     # A model that is new in the suite is compared with the one model that the baseline has instead.
     record = run.record(invocation(config), suite_id=suite.id)

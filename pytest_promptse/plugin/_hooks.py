@@ -9,46 +9,32 @@ from __future__ import annotations
 
 from contextlib import suppress
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
 from pytest_promptse._suggestions import nearest
 from pytest_promptse.config._groups import GATES, grouped_options, title_of
 from pytest_promptse.config._options import OPTIONS, add_metric, remove_metric
-from pytest_promptse.errors import (
-    NoBaselineError,
-    RecordError,
-    SettingsError,
-    TaskError,
-    VariantError,
-)
+from pytest_promptse.errors import PromptseError, SettingsError
 from pytest_promptse.plugin._fixtures import candidate, program, task
 from pytest_promptse.plugin._invocation import (
     BAD_MARKS,
-    CHOICES,
     NO_MODEL,
-    check_choices,
     given_settings,
     instrument_of,
 )
 from pytest_promptse.plugin._pytest_private import ini_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator
     from pathlib import Path
 
     from pytest_promptse.config._metrics import Metric
     from pytest_promptse.config._option import Option
-    from pytest_promptse.config._settings import Settings
-    from pytest_promptse.models._base import Backend
-    from pytest_promptse.plugin._invocation import GivenSettings
-    from pytest_promptse.variants._library import Library
 
 __all__ = ["candidate", "program", "task"]
 
-_T = TypeVar("_T")
-_VLLM_LIBRARIES = ("torch", "vllm", "transformers", "huggingface_hub", "tokenizers")
 _MARK = (
     "promptse(prompt_or_tasks, *, entry_point=None, reference=None, **settings): send a model the "
     "prompt and variants of it in other emotions and personalities, check every program that it "
@@ -130,14 +116,14 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         given = given_settings(config)
         if given.any_given:
-            _check(config, given.settings)
-            if given.settings.model:
-                _check_variants(config, given)
+            from pytest_promptse.plugin._preflight import check_settings
+
+            check_settings(config, given)
             if given.settings.dry_run and hasattr(config.option, "dist"):
                 # A dry run only collects. Each of xdist's workers would print the same plan.
                 # xdist reads its options after this hook.
                 config.option.dist, config.option.tx, config.option.numprocesses = "no", [], 0
-    except (SettingsError, RecordError, TaskError) as error:
+    except PromptseError as error:
         raise pytest.UsageError(str(error)) from None
 
 
@@ -248,119 +234,3 @@ def _check_ini_file(config: pytest.Config) -> None:
 
 def _is_marked(node: pytest.Item) -> bool:
     return node.get_closest_marker("promptse") is not None
-
-
-def _check(config: pytest.Config, settings: Settings) -> None:
-    """Raise an error for unusable settings before anything is collected.
-
-    The models, reports and the baseline are checked. Warnings that vLLM's libraries are known to
-    issue are ignored if a model needs them.
-    """
-    for spec in settings.model:
-        _check_model(config, settings, spec)
-        if spec.startswith("vllm:"):
-            # These libraries issue warnings while an engine is loaded in a thread. If the project
-            # turns warnings into errors, that would end the load.
-            for library in _VLLM_LIBRARIES:
-                config.addinivalue_line("filterwarnings", rf"ignore:::{library}(\.|\Z)")
-    for report in settings.report:
-        _check_report(config, report)
-    if settings.compare is not None:
-        from pytest_promptse.compare._baseline import Baselines
-
-        # A missing baseline may be allowed, which is decided at the end of the run.
-        with suppress(NoBaselineError):
-            Baselines(config.rootpath, here=config.invocation_params.dir).load(settings.compare)
-    if settings.template:
-        _check_templates(config, settings)
-
-
-def _check_model(config: pytest.Config, settings: Settings, spec: str) -> None:
-    from pytest_promptse.models._registry import BACKENDS, split_spec
-    from pytest_promptse.run._extensions import Extensions, model_options
-
-    name = spec.partition(":")[0]
-    added = Extensions(config.hook)
-    if name in BACKENDS or added.offered_backend(spec, model_options(settings)) is None:
-        try:
-            split_spec(spec, also=added.names("backend"))
-        except SettingsError as error:
-            unread = None if name in BACKENDS else _unread_conftest(config, "backend")
-            if unread is None:
-                raise
-            raise SettingsError(
-                f"{error}. {unread} defines a backend, and pytest has not read it yet; move the "
-                f"hook to {config.rootpath / 'conftest.py'}, or run pytest {unread.parent}"
-            ) from None
-
-
-def _unread_conftest(config: pytest.Config, kind: str) -> Path | None:
-    """Return a ``conftest.py`` with a backend or rewriter, read only while pytest collects."""
-    for path in sorted(config.rootpath.glob("**/conftest.py")):
-        hidden = any(part.startswith(".") for part in path.relative_to(config.rootpath).parts)
-        if not hidden and f"def pytest_promptse_{kind}" in path.read_text("utf-8", "ignore"):
-            return path.relative_to(config.rootpath)
-    return None
-
-
-def _check_variants(config: pytest.Config, given: GivenSettings) -> None:
-    """Raise SettingsError for a choice of variants that no task can have."""
-    settings, place_of = given.settings, given.place_of
-    if not any(place_of(name) for name in ("library_dir", "rewriter", *CHOICES)):
-        return
-    from pytest_promptse.variants._library_files import load_library
-
-    folder = settings.library_dir and config.rootpath / settings.library_dir
-    library = _placed(place_of("library_dir"), lambda: load_library(folder or None))
-    check_choices(settings, library, place_of)
-    if (place := place_of("rewriter")) is not None:
-        _placed(place, lambda: _check_rewriter(config, settings, library))
-
-
-def _check_rewriter(config: pytest.Config, settings: Settings, library: Library) -> None:
-    from pytest_promptse.run._extensions import Extensions, model_options
-
-    added = Extensions(config.hook)
-
-    def checked(spec: str) -> Backend:
-        _check_model(config, settings, spec)
-        return added.backend(spec, model_options(settings))
-
-    try:
-        rewriter = added.rewriter(settings.rewriter, library=library, backend=checked)
-    except VariantError:
-        if _unread_conftest(config, "rewriter") is None:
-            raise
-    else:
-        if rewriter.model is not None:
-            _check_model(config, settings, rewriter.model.spec)
-
-
-def _placed(place: str | None, check: Callable[[], _T]) -> _T:
-    """Return what `check` returns. Its VariantError is a SettingsError that begins with `place`."""
-    try:
-        return check()
-    except VariantError as error:
-        raise SettingsError(f"{place}: {error}") from None
-
-
-def _check_report(config: pytest.Config, report: str) -> None:
-    from pytest_promptse.run._extensions import Extensions
-
-    Extensions(config.hook).check_report(report, where="--promptse-report")
-    if report.partition(":")[0] == "html" and not config.hook.pytest_promptse_report(kind="html"):
-        from pytest_promptse.reports.html._html import check_installed
-
-        check_installed()
-
-
-def _check_templates(config: pytest.Config, settings: Settings) -> None:
-    for argument in config.args:
-        if argument.endswith((".j2", ".jinja", ".jinja2")):
-            raise SettingsError(
-                f"{argument} is a prompt template, not a test; quote the pattern so that the "
-                "shell does not expand it, as in --promptse-template 'prompts/*.j2'"
-            )
-    from pytest_promptse.tasks._template import load_templates
-
-    load_templates(settings.template, config.rootpath)

@@ -30,7 +30,7 @@ from pytest_promptse.plugin._invocation import (
 from pytest_promptse.plugin._items import run_function
 from pytest_promptse.plugin._progress import TerminalProgress, WorkerProgress
 from pytest_promptse.plugin._results import annotate, notes_in, seconds_waited, why_unmeasured
-from pytest_promptse.plugin._targets import TARGET
+from pytest_promptse.plugin._targets import TARGET, needed_by, unselected
 from pytest_promptse.plugin._termination import handle_signals
 from pytest_promptse.record._files import LAST_RUN
 from pytest_promptse.record._files import write as write_record
@@ -46,7 +46,7 @@ from pytest_promptse.sandbox.guest import landlock
 from pytest_promptse.store._run_log import PlannedGate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from pytest_promptse.models._base import Backend
     from pytest_promptse.plugin._targets import ItemTarget
@@ -182,7 +182,7 @@ class PromptseSession:
         targets = {item: item.stash.get(TARGET, None) for item in items}
         planned = [target for target in targets.values() if target is not None]
         gates = [(t.suite, t.subject) for t in planned if isinstance(t.subject, PlannedGate)]
-        self._shard = plan_shard(shard, _needed(planned), gates)
+        self._shard = plan_shard(shard, needed_by(planned), gates)
         others = {item for item, target in targets.items() if not self._is_own(item, target)}
         if others:
             self._config.hook.pytest_deselected(items=[i for i in items if i in others])
@@ -207,7 +207,7 @@ class PromptseSession:
         ]
         selected = [
             (suite, planned)
-            for suite, planned in _needed(targets)
+            for suite, planned in needed_by(targets)
             if self._shard is None or self._shard.measures(suite.id, planned.task.id)
         ]
         measured = [
@@ -220,6 +220,14 @@ class PromptseSession:
         suites_with_gates = {
             target.suite.key for target in targets if isinstance(target.subject, PlannedGate)
         }
+        if settings.save is not None and not settings.save_incomplete:
+            left_out, planned_all = unselected(targets)
+            if left_out:
+                self._refuse(
+                    f"{self.given.place_of('save')} {settings.save}: {left_out} of {planned_all} "
+                    "variants are not selected, and a baseline has all of a suite; take out -k, "
+                    "--lf and node ids, or give --promptse-save-incomplete"
+                )
         try:
             self.run.make_variants(selected)
             self.jobs = [planned.job for _, planned in selected]
@@ -564,15 +572,6 @@ def _is_first(reason: str | None, seen: set[str]) -> bool:
     first = reason not in seen
     seen.add(reason)
     return first
-
-
-def _needed(targets: Iterable[ItemTarget]) -> list[tuple[Suite, PlannedVariant]]:
-    """Return each variant that any of the targets needs once, with its suite."""
-    needed: dict[tuple[SuiteKey, tuple[str, str]], tuple[Suite, PlannedVariant]] = {}
-    for target in targets:
-        for planned in target.needed():
-            needed.setdefault((target.suite.key, planned.key), (target.suite, planned))
-    return list(needed.values())
 
 
 def _write_lines(terminal: Any, lines: Sequence[str], **markup: bool) -> None:

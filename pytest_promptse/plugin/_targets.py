@@ -13,9 +13,10 @@ from pytest_promptse.run._plan import PlannedComparison, PlannedVariant
 from pytest_promptse.store._run_log import PlannedGate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pytest_promptse.run._plan import Suite
+    from pytest_promptse.store._run_log import SuiteKey
     from pytest_promptse.tasks._task import Task
 
 Subject: TypeAlias = PlannedVariant | PlannedGate | PlannedComparison
@@ -174,6 +175,23 @@ def _may_be_given(subject: Subject, given: NodeIds) -> bool:
     return all(map(given.may_contain, (subject.task.id, distance))) and given.may_contain(
         subject.outline.id
     )
+
+
+def needed_by(targets: Iterable[ItemTarget]) -> list[tuple[Suite, PlannedVariant]]:
+    """Return each variant that any of the targets needs once, with its suite."""
+    needed: dict[tuple[SuiteKey, tuple[str, str]], tuple[Suite, PlannedVariant]] = {}
+    for target in targets:
+        for planned in target.needed():
+            needed.setdefault((target.suite.key, planned.key), (target.suite, planned))
+    return list(needed.values())
+
+
+def unselected(targets: Iterable[ItemTarget]) -> tuple[int, int]:
+    """Return how many variants no target needs, and how many all suites of the targets have."""
+    targets = list(targets)
+    planned = sum(len(suite.variants) for suite in {t.suite.key: t.suite for t in targets}.values())
+    selected = sum(not variant.control for _, variant in needed_by(targets))
+    return planned - selected, planned
 
 
 def task_of(item: pytest.Item) -> Task:

@@ -173,7 +173,8 @@ def uncompared(record: Record) -> dict[str, list[SuiteRecord]]:
         if (suite.id, suite.model, suite.template) not in compared
         and suite.n_missing < suite.n_variants
     ]
-    if not alone:
+    is_first = not record.comparisons and record.settings.get("save") == name
+    if not alone or is_first:
         return {}
     what = "does not have this suite" if record.comparisons else "does not exist"
     return {f"the baseline {name!r} {what}; make it with: {baseline_command(name)}": alone}

@@ -21,6 +21,9 @@ _WRITERS: Mapping[str, tuple[str, str]] = {
 }
 """Module and name of the writer by report kind, as in ``--promptse-report KIND:PATH``."""
 
+FOLDERS = ("csv",)
+"""The kinds that are folders of files."""
+
 KINDS = tuple(_WRITERS)
 """The kinds of reports that the package writes."""
 

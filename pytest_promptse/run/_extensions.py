@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from pytest_promptse._destinations import why_unwritable
 from pytest_promptse._suggestions import nearest
 from pytest_promptse.errors import SettingsError
 from pytest_promptse.models._gateway import Gateway
 from pytest_promptse.models._registry import ModelOptions, create_backend
-from pytest_promptse.reports._writers import KINDS, writer_of
+from pytest_promptse.reports._writers import FOLDERS, KINDS, writer_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,21 +83,25 @@ class Extensions:
             also=self.names("rewriter"),
         )
 
-    def check_report(self, target: str, *, where: str) -> None:
-        """Check that there is a report of the kind of a ``KIND:PATH``, given at `where`.
+    def check_report(self, target: str, *, where: str, folder: Path) -> None:
+        """Check that a ``KIND:PATH``, given at `where` and relative to `folder`, can be written.
 
         Raises
         ------
         SettingsError
-            If there is none. The message begins with `where` and the target.
+            If there is no such kind, or a file cannot be written at the path. The message begins
+            with `where` and the target.
         """
-        kind = target.partition(":")[0]
+        kind, _, name = target.partition(":")
         if kind not in KINDS and self.hook.pytest_promptse_report(kind=kind) is None:
             kinds = [*KINDS, *self.names("report")]
             raise SettingsError(
                 f"{where} {target}: there is no report {kind!r}{nearest(kind, kinds)}; "
                 f"there are {', '.join(kinds)}"
             )
+        is_folder = kind in FOLDERS if kind in KINDS else None
+        if name and (reason := why_unwritable(folder / name, folder=is_folder)):
+            raise SettingsError(f"{where} {target}: {reason}; give another path")
 
     def write_report(self, record: Record, target: str, *, folder: Path) -> None:
         """Write a record to a ``KIND:PATH`` that was checked before, relative to `folder`.

@@ -402,6 +402,7 @@ class PromptseRun:
             ),
             leader_lock=None if only_process else self._leader_lock,
             replay_only=self.settings.replay_only,
+            writers=self._variant_maker.models,
             retry_policy=RetryPolicy(attempts=self.settings.retries + 1),
         )
         self._measuring = Measuring(

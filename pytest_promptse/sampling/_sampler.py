@@ -27,7 +27,7 @@ from pytest_promptse.store._run_log import Progress
 from pytest_promptse.store._store import capabilities_from_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from pytest_promptse.models._base import Backend, Capabilities, Completion
@@ -70,6 +70,8 @@ class Sampler:
         Number of attempts of a failed request, and the pauses.
     replay_only
         True to request nothing, and raise NotStoredError for what the store lacks.
+    writers
+        The models whose texts others are sent later.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class Sampler:
         leader_lock: Path | None = None,
         retry_policy: RetryPolicy = RetryPolicy(),  # noqa: B008 - frozen
         replay_only: bool = False,
+        writers: Collection[str] = (),
     ) -> None:
         self._store = store
         self._run = run
@@ -91,6 +94,7 @@ class Sampler:
         self._budget = budget
         self._retry_policy = retry_policy
         self._replay_only = replay_only
+        self._writers = frozenset(writers)
         self._factories = backends
         self._backends: dict[str, Backend] = {}
         self._failures = FailureLog(store, run)
@@ -117,7 +121,11 @@ class Sampler:
         self._missing = self._count_missing(self._plan.values())
         if self._replay_only:
             return
-        for model in dict.fromkeys(self._plan[key].model for key in self._missing):
+        models = dict.fromkeys(self._plan[key].model for key in self._missing)
+        if self._writers & models.keys():
+            # What they write is paid in vain if the models that need it cannot be used.
+            models = dict.fromkeys(self._factories)
+        for model in models:
             backend = self._backend(model)
             if isinstance(backend, Remote):
                 backend.check()

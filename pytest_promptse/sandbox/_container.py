@@ -17,6 +17,8 @@ _MEMORY = 1024 * MIB
 _PROCESSES = 256
 _LOOK_SECONDS = 60
 _FOLDER = "/promptse"
+# Those of Debian and Ubuntu.
+_PACKAGES = {"docker": "docker.io", "podman": "podman"}
 
 
 def default_image() -> str:
@@ -59,7 +61,7 @@ def find_engine(name: str, image: str) -> str:
     """
     path = shutil.which(name)
     if path is None:
-        raise SandboxError(f"{name} is not installed")
+        raise SandboxError(f"{name} is not installed: apt-get install {_PACKAGES[name]}")
     look = [path, "image", "inspect", "--format", "{{.Id}}", image]
     try:
         done = subprocess.run(  # noqa: S603 - our own command
@@ -69,5 +71,7 @@ def find_engine(name: str, image: str) -> str:
         raise SandboxError(f"{name} does not answer within {_LOOK_SECONDS} s") from None
     if done.returncode != 0:
         output = (done.stderr.strip().splitlines() or ["no word"])[-1]
+        if "Cannot connect" in output:
+            raise SandboxError(f"{name} does not run ({output}): sudo systemctl start {name}")
         raise SandboxError(f"{name} has no image {image} ({output}): {name} pull {image}")
     return path

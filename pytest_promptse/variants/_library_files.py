@@ -70,7 +70,7 @@ def _load(extra: Path | None) -> Library:
     folders = [templates_dir()]
     if extra is not None:
         if not extra.is_dir():
-            raise VariantError(f"promptse_library_dir {str(extra)!r} is not a folder")
+            raise VariantError(f"{str(extra)!r} is not a folder; give that of your emotions")
         folders.append(extra)
 
     def entries(name: str, known: Sequence[str] | None = None) -> Iterator[tuple[str, YamlNode]]:

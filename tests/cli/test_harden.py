@@ -122,9 +122,40 @@ def test_an_interrupt_is_one_line(project, capsys, monkeypatch):
     assert capsys.readouterr().err.endswith("the same command goes on where this one stopped\n")
 
 
-def test_a_test_with_a_template_or_seed_of_its_own_is_refused(project, capsys):
-    own = FRAGILE.replace("min_auc_e=0.9", 'template="own.j2"')
-    (project / "test_fragile.py").write_text(own)
+@pytest.mark.parametrize(
+    ("keyword", "options", "message"),
+    [
+        ('template="own.j2"', (), "test_title_case has a template of its own; take template= out"),
+        ("samples=", (), "pytest ended with 2: ERROR test_fragile.py"),
+        ("seed=3", (), "test_title_case has a seed of its own; take seed= out of its mark"),
+        ("samples=8", ("-k", "original"), "variants are not selected; take out -k"),
+        (
+            "samples=8",
+            ("--promptse-report", "csv:pytest.ini"),
+            "pytest.ini is a file; give another path",
+        ),
+    ],
+)
+def test_what_the_search_cannot_measure_costs_no_request(
+    project, capsys, keyword, options, message
+):
+    (project / "test_fragile.py").write_text(FRAGILE.replace("min_auc_e=0.9", keyword))
     (project / "own.j2").write_text("{{ task.prompt }}")
-    assert main(["harden", "test_fragile.py", "--model", "tiny"]) == 2
-    assert "take template= out" in capsys.readouterr().err
+    assert main(["harden", "--model", "tiny", "--", "test_fragile.py", *options]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert message in line
+    assert not (project / ".promptse").exists() or requests_paid(project) == 0
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (("--out", "test_stable.py"), "harden --out test_stable.py: test_stable.py is a file; "),
+        (("--html", "hardened"), "harden --html hardened: hardened is a folder; "),
+    ],
+)
+def test_a_result_that_cannot_be_written_costs_no_request(project, capsys, option, message):
+    (project / "hardened").mkdir()
+    assert main(["harden", "test_fragile.py", "--model", "tiny", *option]) == 2
+    assert message in capsys.readouterr().err
+    assert not (project / ".promptse").exists()

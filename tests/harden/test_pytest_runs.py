@@ -26,6 +26,7 @@ def measure(forking_project):
         runs = PytestRuns(
             ["test_it.py"], model="tiny", candidates=candidates, max_requests=20, say=lambda _: None
         )
+        runs.plan()
         runs.measure([*templates, "untouched"])
 
     return measure
@@ -37,9 +38,9 @@ def test_of_several_errors_the_one_of_what_is_missing_is_told(measure):
         measure(TEST, nothing="{# Asks for nothing. #}{{ task.prompt[:3] }}")
 
 
-def test_items_that_did_not_run_are_told(measure, monkeypatch):
+def test_variants_that_are_not_selected_are_told(measure, monkeypatch):
     monkeypatch.setenv("PYTEST_ADDOPTS", "-k original")
-    with pytest.raises(PromptseError, match=r"not measured: .*take out options such as -k"):
+    with pytest.raises(PromptseError, match=r"variants are not selected; take out -k"):
         measure(TEST)
 
 
