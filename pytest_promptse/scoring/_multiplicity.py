@@ -34,12 +34,12 @@ def benjamini_hochberg(p_values: Sequence[P]) -> list[P]:
     return adjusted
 
 
-def combined(p_value: float, tests: Sequence[float]) -> float:
-    """Return the p-value of a hypothesis from one test and from the tests of all its parts.
+def combined(p_values: Sequence[float], tests: Sequence[float]) -> float:
+    """Return the p-value of a hypothesis from tests of the whole and from those of all its parts.
 
     The parts are combined by Simes' method: the smallest of their p-values after the adjustment of
-    `benjamini_hochberg`. So a hypothesis whose part is significant with half the level is
-    significant itself. The two tests share the level by halves (Bonferroni). Source: Simes,
-    Biometrika 73, 1986.
+    `benjamini_hochberg`. It shares the level equally with each of `p_values` (Bonferroni). So a
+    hypothesis whose part is significant with that share of the level is significant itself. Source:
+    Simes, Biometrika 73, 1986.
     """
-    return min(1.0, 2.0 * min((p_value, *benjamini_hochberg(tests))))
+    return min(1.0, (1 + len(p_values)) * min((*p_values, *benjamini_hochberg(tests))))

@@ -9,8 +9,8 @@ difference and the p-value of the observed one are known exactly. This is Fisher
 
 These exact tables cover one pair of pass rates. Two kinds of figures need permutations instead:
 SoftExec, whose weights depend on the other samples of a prompt, and figures over many prompts that
-share one original. The samples, each with its log-probability and verdict, are shuffled among the
-prompts (Good, Permutation, Parametric and Bootstrap Tests of Hypotheses, 3rd ed. 2005, ch. 3).
+share one original. The samples are shuffled among the prompts (Good, Permutation, Parametric and
+Bootstrap Tests of Hypotheses, 3rd ed. 2005, ch. 3).
 """
 
 from __future__ import annotations
@@ -31,8 +31,10 @@ TIE = 1e-9
 # Terms of a softmax below exp(-600) of its largest one do not change a result. And exp(-600) itself
 # is still far from where doubles lose precision (exp(-708)).
 _SPAN = 600.0
-# Number of shuffled samples in memory at once.
-_CELLS = 2_000_000
+# Sums over tasks are taken on a grid: cells of a mean value, and of all of the largest values.
+_CELLS_OF_MEAN, _CELLS_OF_ALL = 64, 2**17
+# Sums of probabilities are exact to about this size.
+_LEAST_P = 1e-12
 
 
 def null_gap(m_p: int, m_v: int, passed: int) -> float:
@@ -174,6 +176,39 @@ def p_value(statistic: Floats) -> float:
     return float(np.mean(statistic >= statistic[0] - TIE))
 
 
+def summed_p_value(statistics: Floats) -> float:
+    r"""Return the permutation p-value of the sum of one statistic per task.
+
+    Tasks are shuffled independently of each other. So under the null hypothesis, all
+    :math:`(1 + R)^n` sums of one value per task are equally likely, and the p-value is the share of
+    them that is at least as large as the sum of the measured values. It is exact, and it can be as
+    small as :math:`(1 + R)^{-n}`, at least 1e-12. The shares follow from the product of the Fourier
+    transforms of the tasks' distributions.
+
+    Parameters
+    ----------
+    statistics
+        Shape (n, 1 + R): for each task the measured statistic, then R shuffles. Values are rounded
+        to a grid that does not depend on which of them is the measured one, so the p-value is
+        exact for the rounded values.
+    """
+    if len(statistics) == 1:
+        return p_value(statistics[0])
+    above = statistics - statistics.min(axis=1, keepdims=True)
+    above = above[above.max(axis=1) > TIE]
+    if not above.size:
+        return 1.0
+    cell = max(above.mean() / _CELLS_OF_MEAN, above.max(axis=1).sum() / _CELLS_OF_ALL)
+    places = np.rint(above / cell).astype(np.int64)
+    # A power of two, which no sum of the largest places reaches.
+    size = 1 << int(places.max(axis=1).sum() + 1).bit_length()
+    product = np.ones(size // 2 + 1, dtype=np.complex128)
+    for of_task in places:
+        product *= np.fft.rfft(np.bincount(of_task, minlength=size) / of_task.size)
+    shares = np.fft.irfft(product, size)
+    return float(np.clip(shares[places[:, 0].sum() :].sum(), _LEAST_P, 1.0))
+
+
 def pass_rate_draws(
     sizes: Sequence[int], passed: int, draws: int, rng: np.random.Generator
 ) -> Floats:
@@ -219,38 +254,6 @@ def light_null_gap(
         return null_gap(sizes[0], sum(sizes[1:]), passed)
     rates = pass_rate_draws(sizes, passed, draws, rng)
     return float(np.abs(rates[:, 0] - rates[:, 1:].mean(axis=1)).mean())
-
-
-def softexec_draws(
-    z: Floats, passed: Bools, sizes: Sequence[int], draws: int, rng: np.random.Generator
-) -> Floats:
-    """Return SoftExec of G prompts after shuffling their samples.
-
-    Parameters
-    ----------
-    z
-        Shape (n,): the input of the softmax, all prompts one after another. ``-inf`` is as in
-        `_softexec.weights`.
-    passed
-        Shape (n,): the verdicts.
-    sizes
-        Number of samples of each of the G prompts; they add up to n.
-    draws
-        Number of shuffles R.
-    rng
-        The source of the shuffles.
-
-    Returns
-    -------
-    ndarray of shape (R, G)
-    """
-    parts = []
-    step = max(1, _CELLS // z.size)
-    for start in range(0, draws, step):
-        rows = min(step, draws - start)
-        order = rng.permuted(np.tile(np.arange(z.size, dtype=np.int32), (rows, 1)), axis=1)
-        parts.append(grouped_softexec(z[order], passed[order], np.asarray(sizes)))
-    return np.concatenate(parts)
 
 
 def grouped_softexec(z: Floats, passed: Bools, sizes: Ints) -> Floats:

@@ -27,8 +27,8 @@ from pytest_promptse.scoring._finite_population import (
 )
 from pytest_promptse.scoring._intervals import unseen_share
 from pytest_promptse.scoring._length_control import length_control
-from pytest_promptse.scoring._multiplicity import benjamini_hochberg
-from pytest_promptse.scoring._noise_floor import p_value
+from pytest_promptse.scoring._multiplicity import benjamini_hochberg, combined
+from pytest_promptse.scoring._noise_floor import summed_p_value
 from pytest_promptse.scoring._reruns import MOST_DRAWS, RerunIntervals, TaskDraws, task_draws
 from pytest_promptse.scoring._scores import (
     Curve,
@@ -51,10 +51,8 @@ from pytest_promptse.scoring._task_score import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import numpy.typing as npt
-
     from pytest_promptse.scoring._estimates import Emotions
-    from pytest_promptse.scoring._samples import Floats, Mode, TaskSamples, Weighting
+    from pytest_promptse.scoring._samples import Mode, TaskSamples, Weighting
     from pytest_promptse.scoring._scores import Interval
 
 # Below this number of effective samples per prompt, SoftExec is close to a single sample's verdict.
@@ -104,7 +102,7 @@ def score_suite(
         Number of bootstrap resamples of each interval, >= 100.
     permutations
         Number of shuffles R behind each null and p-value that has no exact form, >= 1. No p-value
-        is below 1 / (R + 1).
+        of a distance of one task is below 1 / (R + 1).
     interval
         True to compute intervals; otherwise they are None.
     speaks_for
@@ -236,51 +234,6 @@ def score_suite(
     )
 
 
-class _MeanDraws:
-    """Means over tasks of their null draws, in memory independent of the number of tasks.
-
-    Each draw is rounded to a multiple of 2**-62 and added in two integer parts, since sums of
-    integers do not depend on the order of the tasks. Draws are at most 1 in size, so no sum
-    overflows.
-    """
-
-    _COARSE, _FINE = 2.0**26, 2.0**62
-
-    def __init__(self) -> None:
-        self._sums: dict[float, list[npt.NDArray[np.int64]]] = {}
-        self._counts: Counter[float] = Counter()
-
-    def add(self, draws: Mapping[float, Floats]) -> None:
-        """Add the draws of one task, by distance."""
-        for distance, values in draws.items():
-            coarse = np.rint(values * self._COARSE)
-            fine = np.rint((values - coarse / self._COARSE) * self._FINE)
-            parts = [coarse.astype(np.int64), fine.astype(np.int64)]
-            sums = self._sums.setdefault(distance, [np.zeros_like(part) for part in parts])
-            for total, part in zip(sums, parts, strict=True):
-                np.add(total, part, out=total)
-            self._counts[distance] += 1
-
-    def mean(self, distance: float) -> Floats:
-        """Return the mean draws of the tasks that have this distance."""
-        coarse, fine = self._sums[distance]
-        mean: Floats = (coarse / self._COARSE + fine / self._FINE) / self._counts[distance]
-        return mean
-
-
-class _NullDrawMeans:
-    """The means of `NullDraws` over tasks."""
-
-    def __init__(self) -> None:
-        self.apart = _MeanDraws()
-        self.joint = _MeanDraws()
-
-    def add(self, draws: NullDraws) -> None:
-        """Add the draws of one task."""
-        self.apart.add(draws.apart)
-        self.joint.add(draws.joint)
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Measured:
     """The arrays that are kept of the measured tasks of a suite.
@@ -290,8 +243,8 @@ class _Measured:
 
     scores: list[TaskScore]
     emotions: Emotions
-    draws: _NullDrawMeans
-    light_draws: _NullDrawMeans
+    draws: list[NullDraws]
+    light_draws: list[NullDraws]
     reruns: Sequence[TaskDraws]
 
 
@@ -304,15 +257,14 @@ def _measure(
     """
     scores: list[TaskScore] = []
     emotions: dict[str, Mapping[float, Sequence[str]]] = {}
-    draws, light_draws = _NullDrawMeans(), _NullDrawMeans()
+    draws: dict[str, tuple[NullDraws, NullDraws]] = {}
     by_task: dict[str, TaskDraws] = {}
     only: TaskSamples | None = None
     for task in tasks:
         only = None if scores else task
         measured = measure_task(task, plan)
         scores.append(measured.score)
-        draws.add(measured.draws)
-        light_draws.add(measured.light_draws)
+        draws[task.task_id] = (measured.draws, measured.light_draws)
         if measured.emotions is not None:
             emotions[task.task_id] = measured.emotions
         if speaks_for == "reruns" and reruns and task.original is not None:
@@ -323,8 +275,8 @@ def _measure(
     return _Measured(
         scores=scores,
         emotions=emotions,
-        draws=draws,
-        light_draws=light_draws,
+        draws=[full for _, (full, _) in sorted(draws.items())],
+        light_draws=[light for _, (_, light) in sorted(draws.items())],
         reruns=[by_task[task_id] for task_id in sorted(by_task)],
     )
 
@@ -357,7 +309,7 @@ def _adjusted(scores: list[TaskScore]) -> list[TaskScore]:
 
 def _figures(
     tasks: Sequence[Figures],
-    draws: _NullDrawMeans,
+    draws: Sequence[NullDraws],
     scores: Sequence[TaskScore],
     plan: Plan,
     over: Resampling,
@@ -371,14 +323,11 @@ def _figures(
             elasticity=_mean_at(d, [t.elasticity for t in tasks]),
             null=_mean_at(d, [t.elasticity_null for t in tasks]),
             excess=_mean_at(d, [t.elasticity_excess for t in tasks]),
-            p_value=p_value(draws.apart.mean(d)),
+            p_value=summed_p_value(np.stack([t.apart[d] for t in draws if d in t.apart])),
         )
         for d in measured
     }
-    joint = {d: draws.joint.mean(d) for d in measured}
-    variants = [v for s in scores for group in s.variants.values() for v in group]
-    tests = [v.p_value for v in variants if v.p_value is not None]
-    figures = assemble(levels, joint, distances, tests=tests)
+    figures = assemble(levels, distances, p_value=_p_value(tasks, draws, scores, distances))
     elasticity = (scores, variant_light_elasticity if light else variant_elasticity)
     excesses = (scores, variant_light_excess if light else variant_excess)
     purpose = "light" if light else ""
@@ -404,6 +353,32 @@ def _figures(
         excess_ci95=excess.ci95,
         excess_exact=excess.exact,
     )
+
+
+def _p_value(
+    tasks: Sequence[Figures],
+    draws: Sequence[NullDraws],
+    scores: Sequence[TaskScore],
+    distances: Sequence[float],
+) -> float:
+    """Return the p-value of AUC-E, from shuffles of all tasks and from the tests of all variants.
+
+    That of a single task has been computed with its figures.
+    """
+    if len(tasks) == 1 and tasks[0].p_value is not None:
+        return tasks[0].p_value
+    shuffled = [task.joint for task in draws if task.joint]
+    if not shuffled:
+        return 1.0
+    # A distance is averaged over the tasks that have it.
+    weights = {
+        d: weight / max(1, sum(d in joint for joint in shuffled))
+        for d, weight in zip(distances, area_weights(distances), strict=True)
+    }
+    rows = [sum(weights[d] * values for d, values in joint.items()) for joint in shuffled]
+    variants = [v for s in scores for group in s.variants.values() for v in group]
+    tests = [v.p_value for v in variants if v.p_value is not None]
+    return combined([summed_p_value(np.stack(rows))], tests)
 
 
 def _mean_at(d: float, curves: Sequence[Curve]) -> float:

@@ -24,7 +24,6 @@ from pytest_promptse.scoring._noise_floor import (
     p_value,
     pair_gaps,
     pass_rate_draws,
-    softexec_draws,
     stable_gap,
     stable_softexec_gaps,
 )
@@ -71,9 +70,10 @@ class NullDraws:
     """The test statistic of one task, as measured and with its samples shuffled.
 
     Arrays have shape (1 + R,) by distance: the measured statistic, then R shuffles as if variants
-    had no effect. It is the mean squared difference from the original, and for PromptSELight the
-    loss 1 - E. ``apart`` shuffles the original with the variants of that distance. ``joint``
-    shuffles it with those of all distances at once, as the area under the curve needs.
+    had no effect. It is the mean squared difference of the pass rates from that of the original,
+    and for PromptSELight the loss 1 - E. ``apart`` shuffles the original with the variants of that
+    distance. ``joint`` shuffles it with those of all distances at once, as the area under the curve
+    needs.
     """
 
     apart: Mapping[float, Floats] = field(default_factory=dict)
@@ -126,13 +126,13 @@ def loss(scores: Floats) -> Floats:
     return np.asarray(np.abs(scores[:, :1] - scores[:, 1:]).mean(axis=1))
 
 
-def squared_gap(scores: Floats) -> Floats:
+def squared_gap(rates: Floats) -> Floats:
     """Return the mean squared difference from the original, the statistic of the full metric.
 
-    `scores` has shape (R, 1 + K), original first. The mean absolute difference would be no test of
+    `rates` has shape (R, 1 + K), original first. The mean absolute difference would be no test of
     a few broken variants: shuffled failures differ as much from an original that always passes.
     """
-    return np.asarray(np.square(scores[:, :1] - scores[:, 1:]).mean(axis=1))
+    return np.asarray(np.square(rates[:, :1] - rates[:, 1:]).mean(axis=1))
 
 
 def light_loss(scores: Floats) -> Floats:
@@ -265,8 +265,15 @@ def measure_task(task: TaskSamples, plan: Plan) -> TaskMeasurement:
         draws, light_draws = _null_draws(task.task_id, original, variants, plan)
     gaps = {d: _gaps(task.task_id, d, original, variants[d], plan) for d in plan.distances}
     tests = [p for group in gaps.values() for _, p in group]
+    pooled = _pooled_p_value(original, [w for group in variants.values() for w in group])
     light = _figures(
-        original, variants, light_draws, plan, partial(_light_level, draws=light_draws), tests=tests
+        original,
+        variants,
+        light_draws,
+        plan,
+        partial(_light_level, draws=light_draws),
+        pooled=pooled,
+        tests=tests,
     )
     if plan.mode == "light":
         figures = light
@@ -277,6 +284,7 @@ def measure_task(task: TaskSamples, plan: Plan) -> TaskMeasurement:
             draws,
             plan,
             partial(_full_level, gaps=gaps, draws=draws, plan=plan, z=z),
+            pooled=pooled,
             tests=tests,
         )
     score = TaskScore(
@@ -305,6 +313,15 @@ def measure_task(task: TaskSamples, plan: Plan) -> TaskMeasurement:
     return TaskMeasurement(score=score, draws=main, light_draws=light_draws, emotions=task.emotions)
 
 
+def _pooled_p_value(original: ScoredPrompt | None, variants: Sequence[ScoredPrompt]) -> float:
+    """Return the exact p-value of the difference of the pass rate of all variants together."""
+    if original is None or not variants:
+        return 1.0
+    n = sum(len(w.samples) for w in variants)
+    passes = sum(w.passes for w in variants)
+    return gap_p_value(len(original.samples), original.passes, n, passes)
+
+
 def _null_draws(
     task_id: str, original: ScoredPrompt, variants: dict[float, list[ScoredPrompt]], plan: Plan
 ) -> tuple[NullDraws, NullDraws]:
@@ -323,21 +340,11 @@ def _null_draws(
         measured_rates = np.array([[w.score.pass_rate for w in prompts]])
         passes = sum(w.passes for w in prompts)
         rates = np.vstack([measured_rates, pass_rate_draws(sizes, passes, plan.permutations, rng)])
-        if plan.mode == "light" or plan.weighting == "uniform":
-            scores = rates
-        else:
-            rng = generator(plan.seed, task_id, "softexec", purpose)
-            z = np.concatenate([w.z for w in prompts if w.z is not None])
-            passed = np.concatenate([w.samples.passed for w in prompts])
-            measured_scores = np.array([[w.score.score for w in prompts]])
-            scores = np.vstack(
-                [measured_scores, softexec_draws(z, passed, sizes, plan.permutations, rng)]
-            )
         start = 1
         for d in distances:
             columns = np.r_[0, start : start + len(variants[d])]
             start += len(variants[d])
-            full, light = squared_gap(scores[:, columns]), light_loss(rates[:, columns])
+            full, light = squared_gap(rates[:, columns]), light_loss(rates[:, columns])
             if purpose != "joint":
                 apart[d], light_apart[d] = full, light
             if purpose == "joint" or len(measured) == 1:
@@ -410,20 +417,27 @@ def _figures(
     plan: Plan,
     level: Callable[[float, ScoredPrompt, list[ScoredPrompt]], LevelFigures],
     *,
+    pooled: float,
     tests: Sequence[float],
 ) -> Figures:
     """Return the figures of a task. `level` computes those of one distance.
 
-    `variants` maps each distance to its variants, `draws` has the shuffled statistics, and `tests`
-    the p-values of all variants. A distance without variants, or a task without an original, has
-    None in its curves.
+    `variants` maps each distance to its variants, and `draws` has the shuffled statistics. `tests`
+    has the p-values of all variants, and `pooled` is that of all of them together. A distance
+    without variants, or a task without an original, has None in its curves.
     """
     levels = {
         d: level(d, original, variants[d])
         for d in plan.distances
         if original is not None and variants[d]
     }
-    return assemble(levels, draws.joint, plan.distances, tests=tests)
+    shuffled = [draws.joint[d] for d in plan.distances if d in draws.joint]
+    p_values = [pooled]
+    if len(shuffled) == len(plan.distances):
+        p_values.append(p_value(area_weights(plan.distances) @ np.stack(shuffled)))
+    # A shuffled mean over many variants hardly shows that one of them breaks, and its p-value is
+    # no smaller than the number of shuffles allows. So two exact tests are combined with it.
+    return assemble(levels, plan.distances, p_value=combined(p_values, tests))
 
 
 def _full_level(
@@ -479,11 +493,7 @@ def _light_level(
 
 
 def assemble(
-    levels: Mapping[float, LevelFigures],
-    joint: Mapping[float, Floats],
-    distances: Sequence[float],
-    *,
-    tests: Sequence[float],
+    levels: Mapping[float, LevelFigures], distances: Sequence[float], *, p_value: float
 ) -> Figures:
     """Combine curves with the areas under them. The area is None if a distance is missing.
 
@@ -491,22 +501,15 @@ def assemble(
     ----------
     levels
         The figures of each distance that was measured.
-    joint
-        The measured and the shuffled statistics by distance, as in `NullDraws`.
     distances
         The distances of AUC-E.
-    tests
-        The p-values of all variants. A shuffled mean over many variants hardly shows that one of
-        them breaks, so the p-value of AUC-E combines both (see `combined`).
+    p_value
+        The p-value of AUC-E, for the case that all distances were measured.
     """
     curve: Curve = {d: levels[d].elasticity if d in levels else None for d in distances}
     null: Curve = {d: levels[d].null if d in levels else None for d in distances}
     excess: Curve = {d: levels[d].excess if d in levels else None for d in distances}
     value = area(curve, distances)
-    probability = None
-    if value is not None:
-        statistic = area_weights(distances) @ np.stack([joint[d] for d in distances])
-        probability = combined(p_value(statistic), tests)
     return Figures(
         elasticity=curve,
         elasticity_null=null,
@@ -515,7 +518,7 @@ def assemble(
         auc_e=value,
         auc_e_null=area(null, distances),
         excess=area(excess, distances),
-        p_value=probability,
+        p_value=None if value is None else p_value,
     )
 
 

@@ -15,11 +15,12 @@ def test_benjamini_and_hochberg_adjust_as_scipy_does(p_values):
     assert benjamini_hochberg(p_values) == pytest.approx(list(false_discovery_control(p_values)))
 
 
-@given(st.floats(0, 1), P_VALUES)
-def test_a_combined_p_value_is_small_if_the_whole_or_one_part_is(whole, parts):
-    assert combined(whole, parts) <= min(1.0, 2 * whole, 2 * len(parts) * min(parts))
-    assert combined(whole, parts) >= min(1.0, 2 * min(whole, *parts))
-    assert combined(whole, []) == min(1.0, 2 * whole)
+@given(P_VALUES, P_VALUES)
+def test_a_combined_p_value_is_small_if_a_test_of_the_whole_or_one_part_is(wholes, parts):
+    k = 1 + len(wholes)
+    assert combined(wholes, parts) <= min(1.0, k * min(wholes), k * len(parts) * min(parts))
+    assert combined(wholes, parts) >= min(1.0, k * min(*wholes, *parts))
+    assert combined(wholes, []) == min(1.0, k * min(wholes))
 
 
 @given(st.lists(st.none() | st.floats(0, 1), max_size=8))

@@ -15,9 +15,9 @@ from pytest_promptse.scoring._noise_floor import (
     p_value,
     pair_gaps,
     pass_rate_draws,
-    softexec_draws,
     stable_gap,
     stable_softexec_gaps,
+    summed_p_value,
 )
 from pytest_promptse.scoring._softexec import softexec, weights
 from pytest_promptse.scoring._task_score import centred
@@ -171,18 +171,31 @@ def test_dealt_pass_rates_keep_the_number_of_passes():
     assert (rates @ np.array(sizes)) == pytest.approx(np.full(300, 20.0))
 
 
-def test_softexec_of_equal_log_probabilities_is_dealt_like_pass_rates():
-    sizes = [12, 4, 4]
-    passed = np.arange(20) < 7
-    scores = softexec_draws(np.zeros(20), passed, sizes, 300, np.random.default_rng(0))
-    assert (scores @ np.array(sizes)) == pytest.approx(np.full(300, 7.0))
+@given(
+    st.lists(st.lists(st.integers(0, 6), min_size=4, max_size=4), min_size=2, max_size=4),
+    st.floats(0.01, 1.0),
+)
+def test_the_p_value_of_a_sum_counts_all_sums_of_one_value_per_task(rows, unit):
+    sums = [sum(values) for values in product(*rows)]
+    expected = np.mean([total >= sum(row[0] for row in rows) for total in sums])
+    found = summed_p_value(np.array(rows) * unit / 6.0)
+    # Values are rounded to a 64th of their mean, so sums that nearly tie may change places.
+    near = np.mean([abs(total - sum(row[0] for row in rows)) < 0.5 for total in sums])
+    assert abs(found - expected) <= (1e-9 if len({x for r in rows for x in r}) < 3 else near + 1e-9)
 
 
-def test_shuffles_that_do_not_fit_in_memory_at_once_are_drawn_in_parts():
-    z, passed = np.linspace(-5, 0, 4000), np.arange(4000) % 2 == 0
-    scores = softexec_draws(z, passed, [2000, 2000], 700, np.random.default_rng(0))
-    assert scores.shape == (700, 2)
-    assert len(np.unique(scores[:, 0])) == 700
+def test_the_p_value_of_a_sum_of_many_tasks_is_far_smaller_than_shuffles_of_one_show():
+    rng = np.random.default_rng(0)
+    statistics = rng.random((30, 100))
+    assert summed_p_value(statistics) > 1e-3
+    statistics[:, 0] = 1.0
+    assert summed_p_value(statistics) == 1e-12
+
+
+def test_the_p_value_of_a_sum_is_uniform_without_an_effect():
+    rng = np.random.default_rng(1)
+    p_values = [summed_p_value(rng.random((5, 40)) ** 4) for _ in range(400)]
+    assert np.mean(np.array(p_values) <= 0.1) == pytest.approx(0.1, abs=0.04)
 
 
 def test_a_p_value_counts_the_observation_itself():
