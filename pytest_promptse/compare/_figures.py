@@ -120,9 +120,10 @@ def _sensitivity(study: Study, numbers: Mapping[str, int]) -> list[Plot]:
     if len(cells) > 1:
         families = sorted({family for _, family in cells})
         sizes = [name for name in _GROUPS_OF_SIZE if any(size == name for size, _ in cells)]
-        drawn = {key: Cell(area - 1.0, text=f"{area:.2f}") for key, area in cells.items()}
-        svg = heat_map(drawn, sizes, families, name="cells", title="AUC-E by size and family")
-        plots.append(Plot("AUC-E by size and family", svg))
+        drawn = {key: Cell(-squared, text=f"{squared:.2f}") for key, squared in cells.items()}
+        title = "Squared sensitivity by size and family"
+        svg = heat_map(drawn, sizes, families, name="cells", title=title)
+        plots.append(Plot(title, svg))
     curves = {s.entry.label: s.elasticity for s in study.leaderboard}
     plots += _by_distance(curves, numbers, "Elasticity", "E(d)", name="curves")
     soft = {s.entry.label: s.soft for s in study.leaderboard}

@@ -14,6 +14,7 @@ from pytest_promptse.scoring._intervals import SIGNED, UNIT, generator, mean_int
 from pytest_promptse.scoring._multiplicity import benjamini_hochberg
 from pytest_promptse.scoring._odds_ratio import count, estimate
 from pytest_promptse.scoring._ranking import rank, ranked_metrics, task_figures
+from pytest_promptse.scoring._robustness import squared_sensitivity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,7 +46,8 @@ class TaskFigures:
     """The figures of one task of one entry. Curves are by distance, None if not measured.
 
     ``changes`` are Pass(d) - Pass(p), where Pass(d) is the mean over the variants at d. ``soft``
-    has the same differences of SoftExec and is empty without log-probabilities. ``passes`` has
+    has the same differences of SoftExec and is empty without log-probabilities. ``squared`` is
+    squared sensitivity, which needs two samples of each prompt. ``passes`` has
     (passes, samples) of the original and of each variant.
 
     ``n`` and ``pass_rate`` are those of the original. ``curve`` is elasticity, and ``light`` that
@@ -59,6 +61,7 @@ class TaskFigures:
     curve: Curve
     light: Curve
     changes: Curve
+    squared: Curve
     soft: Curve
 
 
@@ -242,11 +245,16 @@ def _figures(subset: CommonSubset, entry: ComparedEntry, key: TaskKey) -> TaskFi
 
     variants = subset.variants(entry, key)
     changes: Curve = {}
+    squared: Curve = dict.fromkeys(subset.distances)
     soft: Curve = {}
     for d in subset.distances:
         at_d = [variant for variant in variants if variant.distance == d]
         rates = [variant.pass_rate for variant in at_d]
         changes[d] = float(np.mean(rates)) - original.pass_rate if at_d else None
+        sizes = [variant.n for variant in at_d]
+        if at_d and min(original.n, *sizes) > 1:
+            value = squared_sensitivity(original.pass_rate, rates, m_p=original.n, m_v=sizes)
+            squared[d] = float(value)
         scores = [variant.soft_exec for variant in at_d if variant.soft_exec is not None]
         scored = original.soft_exec is not None and at_d and len(scores) == len(at_d)
         soft[d] = float(np.mean(scores)) - (original.soft_exec or 0.0) if scored else None
@@ -260,6 +268,7 @@ def _figures(subset: CommonSubset, entry: ComparedEntry, key: TaskKey) -> TaskFi
         curve=curve(subset.mode),
         light=curve("light"),
         changes=changes,
+        squared=squared,
         soft=soft,
     )
 

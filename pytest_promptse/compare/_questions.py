@@ -55,7 +55,9 @@ class Group:
     An observation is one task of one entry at one distance. ``sensitivity`` is the mean of
     `|ΔPass|` and ``spread`` its standard deviation (None for a single observation). ``losses`` is
     the share of observations in which the pass rate fell. ``soft`` is the mean SoftExec of the
-    variants minus that of the original. ``elasticity`` is a mean over the ``n`` observations.
+    variants minus that of the original. ``elasticity``, ``squared`` sensitivity and ``drop`` are
+    means over the ``n`` observations. Only the last two are compared: the others contain sampling
+    noise, which depends on the pass rate and the number of samples.
     """
 
     factor: str
@@ -65,6 +67,8 @@ class Group:
     sensitivity: float
     spread: float | None
     losses: float
+    squared: float | None
+    drop: float
     elasticity: float | None
     soft: float | None
 
@@ -89,7 +93,9 @@ class Test:
 
 @dataclass(frozen=True, kw_only=True)
 class Moderation:
-    """RQ2: sensitivity by distance, size and family; ``cells`` are mean AUC-E by (size, family).
+    """RQ2: sensitivity by distance, size and family.
+
+    ``cells`` are mean squared sensitivities by (size, family).
 
     ``groups`` summarise each value of each factor, and ``tests`` compare these groups. ``missing``
     gives the reason for each analysis that was not possible.
@@ -162,13 +168,14 @@ def trade_off(leaderboard: Sequence[LeaderboardRow]) -> TradeOff:
 class _Seen:
     """One task of one entry at one distance.
 
-    ``change`` is the mean change of the pass rate, and ``soft`` that of SoftExec. None means that a
-    figure was not measured.
+    ``change`` is the mean change of the pass rate, and ``soft`` that of SoftExec. ``squared`` is
+    squared sensitivity. None means that a figure was not measured.
     """
 
     row: LeaderboardRow
     distance: float
     change: float
+    squared: float | None
     elasticity: float | None
     soft: float | None
 
@@ -184,6 +191,7 @@ def moderation(subset: CommonSubset, leaderboard: Sequence[LeaderboardRow]) -> M
             row=row,
             distance=d,
             change=change,
+            squared=task.squared[d],
             elasticity=task.curve[d],
             soft=task.soft[d],
         )
@@ -310,6 +318,8 @@ def _groups(factor: str, values: Mapping[str, list[_Seen]]) -> Iterator[Group]:
                 sensitivity=float(sizes.mean()),
                 spread=float(sizes.std(ddof=1)) if len(part) > 1 else None,
                 losses=float(np.mean([case.change < 0 for case in part])),
+                squared=_mean([case.squared for case in part]),
+                drop=-float(np.mean([case.change for case in part])),
                 elasticity=_mean([case.elasticity for case in part]),
                 soft=_mean([case.soft for case in part]),
             )
@@ -325,15 +335,15 @@ def _tests(factor: str, values: Mapping[str, list[_Seen]]) -> Iterator[Test]:
 
     The tasks of one model share that model, so they are not independent observations of its size.
     """
-    figures: dict[str, dict[str, Floats]] = {"|ΔPass|": {}, "E(d)": {}}
+    figures: dict[str, dict[str, Floats]] = {"squared sensitivity": {}, "drop": {}}
     for value, cases in values.items():
         by_model: dict[str, list[_Seen]] = defaultdict(list)
         for case in cases:
             by_model[case.row.entry.label].append(case)
-        sizes = [float(np.mean([abs(case.change) for case in seen])) for seen in by_model.values()]
-        stable = [_mean([case.elasticity for case in seen]) for seen in by_model.values()]
-        figures["|ΔPass|"][value] = np.array(sizes)
-        figures["E(d)"][value] = np.array([e for e in stable if e is not None])
+        squared = [_mean([case.squared for case in seen]) for seen in by_model.values()]
+        drops = [-float(np.mean([case.change for case in seen])) for seen in by_model.values()]
+        figures["squared sensitivity"][value] = np.array([s for s in squared if s is not None])
+        figures["drop"][value] = np.array(drops)
     for figure, samples in figures.items():
         overall = kruskal(samples)
         if overall is not None:
@@ -347,14 +357,16 @@ def _repeated(subset: CommonSubset, leaderboard: Sequence[LeaderboardRow]) -> It
 
     A task is one block, averaged over the models. Models share tasks, so they add no blocks.
     """
-    for figure in ("|ΔPass|", "E(d)"):
+    for figure in ("squared sensitivity", "drop"):
         blocks: dict[TaskKey, list[Floats]] = defaultdict(list)
         for row in leaderboard:
             for task in row.tasks:
-                curve = task.changes if figure == "|ΔPass|" else task.curve
+                curve = task.changes if figure == "drop" else task.squared
                 values = [curve[d] for d in subset.distances]
                 if None not in values:
-                    blocks[task.key].append(np.abs(np.array(values, dtype=np.float64)))
+                    # The order of drops is the opposite of that of changes.
+                    sign = -1.0 if figure == "drop" else 1.0
+                    blocks[task.key].append(sign * np.array(values, dtype=np.float64))
         means = [np.mean(block, axis=0) for block in blocks.values()]
         overall = repeated(np.array(means)) if means else None
         if overall is not None:
@@ -365,6 +377,7 @@ def _cells(leaderboard: Sequence[LeaderboardRow]) -> dict[tuple[str, str], float
     cells: dict[tuple[str, str], list[float]] = defaultdict(list)
     for row in leaderboard:
         size, family = row.entry.size_group, row.entry.family
-        if size is not None and family is not None and row.auc_e is not None:
-            cells[size, family].append(row.auc_e)
+        squared = row.ranked.figures["squared_sensitivity"]
+        if size is not None and family is not None and squared is not None:
+            cells[size, family].append(squared)
     return {key: float(np.mean(values)) for key, values in cells.items()}

@@ -131,9 +131,10 @@ QUESTIONS = (
         name="rq2",
         title="RQ2: distance, size and family",
         lead="How sensitivity depends on distance, size and family. An observation is one task of "
-        "one model at one distance. Kruskal-Wallis and Mann-Whitney take observations as "
-        "independent; Friedman's test takes into account that distances share their tasks. Effects "
-        "are ε² and Kendall's W.",
+        "one model at one distance. The tests compare squared sensitivity and the drop, which have "
+        "no sampling noise in their means; |ΔPass| and E(d) have. Kruskal-Wallis and Mann-Whitney "
+        "take observations as independent; Friedman's test takes into account that distances share "
+        "their tasks. Effects are ε² and Kendall's W.",
         answers=(
             _Answer[Group](
                 name="rq2_groups",
@@ -147,6 +148,8 @@ QUESTIONS = (
                     col("|ΔPass|", "sensitivity", lambda g: g.sensitivity),
                     col("sd", "sd", lambda g: g.spread),
                     col("losses", "losses", lambda g: g.losses),
+                    col("squared", "squared_sensitivity", lambda g: g.squared, "signed"),
+                    col("drop", "drop", lambda g: g.drop, "signed"),
                     col("E(d)", "elasticity", lambda g: g.elasticity),
                     col("Δ SoftExec", "soft_exec_change", lambda g: g.soft, "signed"),
                 ),
@@ -186,12 +189,12 @@ QUESTIONS = (
             ),
             _Answer[tuple[tuple[str, str], float]](
                 name="rq2_size_by_family",
-                title="AUC-E by size and family",
+                title="Squared sensitivity by size and family",
                 items=lambda study: study.moderation.cells.items(),
                 columns=(
                     col("size", "size", lambda cell: cell[0][0], "text"),
                     col("family", "family", lambda cell: cell[0][1], "text"),
-                    col("AUC-E", "auc_e", lambda cell: cell[1]),
+                    col("squared", "squared_sensitivity", lambda cell: cell[1], "signed"),
                 ),
                 brief=0,
             ),

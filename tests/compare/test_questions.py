@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
 from record_builders import falling, flat, make_run
@@ -60,12 +61,16 @@ def test_rq2_groups_sensitivity_by_distance_size_and_family():
     assert (tiny.n, tiny.sensitivity) == (3, 0.5)
     assert groups["size", "tiny", 0.2].spread is None
     assert groups["family", "llama", 0.3].sensitivity == 0.0
-    assert found.cells == pytest.approx({("tiny", "qwen"): 0.5, ("large", "llama"): 1.0})
+    # Squared sensitivity is 0, 0.5² less the noise of 8 samples at 0.5, and 1, by Simpson's rule.
+    squares = (0.0, 0.25 - 0.25 / 7, 1.0)
+    assert (tiny.squared, tiny.drop) == pytest.approx((sum(squares) / 3, 0.5))
+    area = (squares[0] + 4 * squares[1] + squares[2]) / 6
+    assert found.cells == pytest.approx({("tiny", "qwen"): area, ("large", "llama"): 0.0})
     assert found.missing == ()
 
 
 def test_rq2_tests_each_factor_together_and_by_pairs():
-    # The models are the units: mean |ΔPass| 0.4 and 0.2 of the two tiny ones, 0 of the large one.
+    # The models are the units: mean drops 0.4 and 0.2 of the two tiny ones, 0 of the large one.
     # Ranks 3, 2 and 1: H = 12 / (3 * 4) * (25 / 2 + 1) - 12 = 1.5. Cliff's delta is 1.
     runs = [
         make_run("qwen-1.5b", {n: falling(0.8, 0.6, 0.4) for n in ("one", "two")}),
@@ -73,16 +78,39 @@ def test_rq2_tests_each_factor_together_and_by_pairs():
         make_run("qwen-34b", {n: flat(1.0) for n in ("one", "two")}),
     ]
     tests = {(t.factor, t.figure, t.overall.test): t for t in study_of(runs).moderation.tests}
-    found = tests["size", "|ΔPass|", "Kruskal-Wallis"]
+    assert {figure for _, figure, _ in tests} == {"squared sensitivity", "drop"}
+    found = tests["size", "drop", "Kruskal-Wallis"]
     assert found.overall.n == 3
     assert found.overall.statistic == pytest.approx(1.5)
     [pair] = found.pairs
     assert (pair.one, pair.other, pair.effect) == ("tiny", "large", 1.0)
     # The tasks are the units, averaged over models: both rank the distances 1 2 3, so that
     # Q = 12 / (2 * 3 * 4) * (2^2 + 4^2 + 6^2) - 3 * 2 * 4 = 4.
-    within = tests["distance", "|ΔPass|", "Friedman"].overall
+    within = tests["distance", "drop", "Friedman"].overall
     assert (within.n, within.statistic) == (2, pytest.approx(4.0))
-    assert ("distance", "|ΔPass|", "Kruskal-Wallis") not in tests
+    assert ("distance", "drop", "Kruskal-Wallis") not in tests
+
+
+def test_rq2_finds_no_effect_of_the_noise_of_stable_models():
+    """Rates near one half vary most, so |ΔPass| is larger for the family that solves less."""
+    rng = np.random.default_rng(2)
+
+    def stable(rate):
+        variants = {d: (rng.binomial(8, rate, 4) / 8).tolist() for d in (0.1, 0.2, 0.3)}
+        return float(rng.binomial(8, rate) / 8), variants
+
+    runs = [
+        make_run(f"{family}-{size}b", {f"t{n}": stable(rate) for n in range(20)})
+        for family, rate in (("qwen", 0.97), ("llama", 0.6))
+        for size in (1, 5, 13, 34)
+    ]
+    found = study_of(runs).moderation
+    tests = {(t.factor, t.figure): t.overall.p_value for t in found.tests}
+    assert tests["family", "squared sensitivity"] > 0.05
+    assert tests["family", "drop"] > 0.05
+    by_family = {g.value: g for g in found.groups if (g.factor, g.distance) == ("family", None)}
+    assert by_family["llama"].sensitivity > 2.5 * by_family["qwen"].sensitivity
+    assert max(abs(group.squared) for group in by_family.values()) < 0.01
 
 
 def test_rq2_says_which_sizes_and_families_are_missing_and_takes_them():
