@@ -74,8 +74,10 @@ def early_errors(
     else:
         truth = truth_of(name, plan, size=size, seed=seed)
         drawn = TRUTHS[name](suites * n, (len(DISTANCES), plan.variants), rng)
-        p, v, _ = sampled(drawn, plan, rng)
-        by_case = [(figures_of(p, v[..., :k], plan), looks) for k, looks in _cases(plan)]
+        p, v, equal_pairs = sampled(drawn, plan, rng)
+        by_case = [
+            (figures_of(p, v[..., :k], plan, equal_pairs), looks) for k, looks in _cases(plan)
+        ]
         decided = {
             figure: np.stack(
                 [

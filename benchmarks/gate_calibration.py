@@ -32,8 +32,11 @@ from gate_simulations import (
     reruns,
     single_task,
 )
+from noiseless_simulations import FIGURES as NOISELESS
+from noiseless_simulations import noiseless_misses
 from odds_ratio_simulations import SENSITIVITIES, library_misses, odds_ratio_misses
 from planning import CASES, stated_and_simulated
+from power_simulations import power_of
 from ranking_simulations import (
     METHODS,
     SPREADS,
@@ -55,7 +58,6 @@ from truth_simulations import (
     any_fails,
     misses,
     misses_of_one_task,
-    power_of,
     true_rate_misses,
 )
 
@@ -163,6 +165,39 @@ def one_task_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
             (name, figure, *(_fails_and_passes(jobs[p, name].result()[figure]) for p in PRESETS))
             for name in TRUE_RATES
             for figure in TRUE_FIGURES
+        ),
+    )
+
+
+def noiseless_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """Errors of the gates on shortfall and flips, with thresholds that are true figures."""
+    sizes = (3, 8, 20, 50, 164)
+    jobs = {
+        (plan, name, n): pool.submit(
+            noiseless_misses,
+            name,
+            n,
+            plan,
+            suites=effort.suites // 3,
+            size=effort.truth,
+            seed=effort.seed,
+        )
+        for name in TRUE_RATES
+        for plan in PRESETS
+        for n in sizes
+    }
+    return table(
+        ("model", "preset", "gate", *map(str, sizes[:-1]), f"{sizes[-1]} tasks"),
+        (
+            (
+                name,
+                plan.name,
+                figure,
+                *(_fails_and_passes(jobs[plan, name, n].result()[figure]) for n in sizes),
+            )
+            for name in TRUE_RATES
+            for plan in PRESETS
+            for figure in NOISELESS
         ),
     )
 
@@ -661,6 +696,7 @@ TABLES: dict[str, Callable[[Effort, ProcessPoolExecutor], str]] = {
     "truths paper": truths_paper_table,
     **{f"true rates {plan.name}": partial(_true_rates, plan) for plan in PRESETS},
     "true rates one task": one_task_table,
+    "true rates of worst tasks": noiseless_table,
     "family": family_table,
     "power by figure": power_by_figure_table,
     "bias": bias_table,

@@ -17,7 +17,6 @@ import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 from simulated_models import DISTANCES, Sampling
 
-from pytest_promptse.run._gates import least_sensitivity
 from pytest_promptse.scoring._copies import Answers
 from pytest_promptse.scoring._elasticity import area_weights
 from pytest_promptse.scoring._intervals import (
@@ -30,6 +29,7 @@ from pytest_promptse.scoring._intervals import (
     share_interval,
 )
 from pytest_promptse.scoring._noise_floor import null_gap
+from pytest_promptse.scoring._noiseless import least_sensitivity
 from pytest_promptse.scoring._robustness import squared_sensitivity, worst_case
 from pytest_promptse.scoring._samples import Samples, TaskSamples
 from pytest_promptse.scoring._suite import score_suite
@@ -278,7 +278,7 @@ FIGURES = (
 def task_figures(drawn: Drawn, plan: Sampling, rng: np.random.Generator) -> dict[str, Floats]:
     """Sample the model and return one value per task, shape (N,), of every figure."""
     p, v, equal_pairs = sampled(drawn, plan, rng)
-    return {**figures_of(p, v, plan), EQUAL_PAIRS: equal_pairs.astype(np.float64)}
+    return figures_of(p, v, plan, equal_pairs)
 
 
 def sampled(drawn: Drawn, plan: Sampling, rng: np.random.Generator) -> tuple[Floats, Floats, Ints]:
@@ -292,11 +292,11 @@ def sampled(drawn: Drawn, plan: Sampling, rng: np.random.Generator) -> tuple[Flo
     return p, v, of_original + of_variants.sum(axis=(1, 2))
 
 
-def figures_of(p: Floats, v: Floats, plan: Sampling) -> dict[str, Floats]:
+def figures_of(p: Floats, v: Floats, plan: Sampling, equal_pairs: Ints) -> dict[str, Floats]:
     """Return one value per task, shape (N,), of every figure.
 
     `p` has the pass rates of the originals, shape (N,), and `v` those of K variants at each of D
-    distances, shape (N, D, K).
+    distances, shape (N, D, K). `equal_pairs`, shape (N,), counts pairs of equal answers.
     """
     m_p, m_v = plan.original_samples, plan.samples
     w = area_weights(DISTANCES)
@@ -324,6 +324,7 @@ def figures_of(p: Floats, v: Floats, plan: Sampling) -> dict[str, Floats]:
         "robust pass": worst_case(v.reshape(p.size, -1), min(5, n_variants)),
         "flips": (solved[:, None] != still).any(axis=1).astype(np.float64),
         "pass@1": p,
+        EQUAL_PAIRS: equal_pairs.astype(np.float64),
     }
     found["shortfall"] = (np.maximum(gaps, 0.0) - null / 2.0).mean(axis=-1) @ w
     return found
@@ -357,45 +358,6 @@ class Misses:
     plain_passes: float
 
 
-def power_of(
-    drop: float, broken: float, n: int, plan: Sampling, *, suites: int, size: int, seed: int = 0
-) -> dict[str, float]:
-    """Return how often each gate fails if a share of tasks loses `drop` in every variant.
-
-    The threshold of each gate is the score of the same model without the loss, so every failure is
-    right. Originals have true rates of 0.2 + 0.8 Beta(4, 1).
-
-    Parameters
-    ----------
-    drop
-        Decrease of the true pass rate of the variants of a broken task.
-    broken
-        The share of tasks that break.
-    """
-    rng = generator(seed, "power", str(drop), str(broken), str(n), plan.name)
-    shape = (len(DISTANCES), plan.variants)
-
-    def draw(count: int, share: float) -> Drawn:
-        q = 0.2 + 0.8 * rng.beta(4, 1, count)
-        hit = rng.random((count, 1, 1)) < share
-        v = np.broadcast_to(q[:, None, None], (count, *shape))
-        return Drawn(q, np.where(hit, np.clip(v - drop, 0.0, 1.0), v), np.zeros(0, dtype=np.int64))
-
-    before = task_figures(draw(max(20_000, size // plan.variants), 0.0), plan, rng)
-    limits = {figure: float(values.mean()) for figure, values in before.items()}
-    worst = np.sort(before["shortfall"])[::-1]
-    limits["shortfall"] = float(worst[: round(WORST * worst.size)].mean())
-    drawn = task_figures(draw(suites * n, broken), plan, rng)
-    after = {figure: values.reshape(suites, n) for figure, values in drawn.items()}
-    found = {
-        figure: _judged(figure, after[figure], limits[figure], plan, rng).fails
-        for figure in FIGURES
-        if figure != "pass@1"
-    }
-    gate = float(np.mean(_fails("AUC-E", after, limits["AUC-E"], plan, rng)))
-    return {**found, "AUC-E's gate": gate}
-
-
 def truth_of(name: str, plan: Sampling, *, size: int, seed: int) -> dict[str, float]:
     """Return the estimand of every figure: its expectation over tasks, variants and samples."""
     rng = generator(seed, "truth", name, plan.name)
@@ -426,12 +388,12 @@ def misses(
         for figure, parts in found.items():
             parts.append(values[figure].reshape(count, n))
     return {
-        figure: _judged(figure, np.concatenate(parts), truth[figure], plan, rng)
+        figure: judged(figure, np.concatenate(parts), truth[figure], plan, rng)
         for figure, parts in found.items()
     }
 
 
-def _judged(
+def judged(
     figure: str, values: Floats, truth: float, plan: Sampling, rng: np.random.Generator
 ) -> Misses:
     plain, both = _limits(figure, values, plan, rng)
@@ -515,8 +477,8 @@ def true_rate_misses(
     errors = {}
     for figure, value in truth.items():
         threshold = _settable(value)
-        fails = float(np.mean(_fails(figure, found, threshold, plan, rng)))
-        passes = _judged(figure, found[figure], threshold, plan, rng).passes
+        fails = float(np.mean(gate_fails(figure, found, threshold, plan, rng)))
+        passes = judged(figure, found[figure], threshold, plan, rng).passes
         errors[figure] = (fails, passes if threshold == value else 0.0)
     return errors
 
@@ -553,7 +515,7 @@ def any_fails(
     for looks in (1, math.ceil(gates * 0.025 / level)):
         fails = np.stack(
             [
-                _fails(figure, found, _settable(value), plan, rng, looks=looks)
+                gate_fails(figure, found, _settable(value), plan, rng, looks=looks)
                 for figure, value in truth.items()
             ]
         )
@@ -651,7 +613,7 @@ def simulated_task(
     return task, copied_answers(int(equal_pairs[0]))
 
 
-def _fails(
+def gate_fails(
     figure: str,
     found: dict[str, Floats],
     threshold: float,

@@ -15,7 +15,7 @@ from pytest_promptse.config._metrics import metric_of
 from pytest_promptse.errors import NotScoredError
 from pytest_promptse.scoring._copies import PromptAnswers, count_answers
 from pytest_promptse.scoring._gate import judge_gate
-from pytest_promptse.scoring._intervals import largest_lower_limit
+from pytest_promptse.scoring._noiseless import least_flips, least_sensitivity, least_shortfall
 from pytest_promptse.scoring._samples import Samples, TaskSamples
 from pytest_promptse.scoring._scores import Estimate
 from pytest_promptse.scoring._suite import score_suite
@@ -135,7 +135,7 @@ class Scores:
             samples=suite.settings["samples"],
             original_samples=suite.settings["original_samples"],
             direction=metric.direction,
-            sensitivity=figure.sensitivity,
+            noiseless=figure.noiseless,
             narrowed_by=metric.narrowed_by,
         )
         gate = replace(gate, task=planned.task, excess=figure.excess)
@@ -219,7 +219,7 @@ class _Figure(NamedTuple):
     estimate: Estimate
     null: float | None = None
     excess: float | None = None
-    sensitivity: float | None = None
+    noiseless: float | None = None
 
 
 def _figure(planned: PlannedGate, score: SuiteScore) -> _Figure:
@@ -231,15 +231,19 @@ def _figure(planned: PlannedGate, score: SuiteScore) -> _Figure:
         )
     if not metric.by_distance:
         figure = _Figure(metric, score.estimates[metric.name])
+        if metric.name == "shortfall":
+            return figure._replace(noiseless=least_shortfall(score))
+        if metric.name == "flips":
+            return figure._replace(noiseless=least_flips(score))
         if metric.name not in ("auc_e", "excess"):
             return figure
         figure = figure._replace(excess=score.excess)
         if metric.name == "excess":
             return figure
-        noiseless = Estimate(value=score.excess, ci95=score.excess_ci95)
+        area_excess = Estimate(value=score.excess, ci95=score.excess_ci95)
         return figure._replace(
             null=score.auc_e_null,
-            sensitivity=least_sensitivity(noiseless, score, planned.distances),
+            noiseless=_largest_elasticity(area_excess, score, planned.distances),
         )
     [distance] = planned.distances
     ci95, value = score.elasticity_ci95[distance], score.elasticity[distance]
@@ -253,49 +257,17 @@ def _figure(planned: PlannedGate, score: SuiteScore) -> _Figure:
         Estimate(value=value, ci95=ci95, exact=score.elasticity_exact[distance]),
         null=score.elasticity_null[distance],
         excess=excess,
-        sensitivity=least_sensitivity(
+        noiseless=_largest_elasticity(
             Estimate(value=excess, ci95=limits), score, planned.distances
         ),
     )
 
 
-def least_sensitivity(
+def _largest_elasticity(
     excess: Estimate, score: SuiteScore, distances: Sequence[float]
 ) -> float | None:
-    """Return the lower limit of the mean true difference between original and variants.
-
-    The largest of several limits without sampling noise is taken, which hold together with 97.5 %.
-    The drop and the gain are at most the true difference, since they are means of differences with
-    their signs. Squared sensitivity is at most the true difference, since differences of rates are
-    at most 1; it shows changes in both directions. The excess is at most the true difference, since
-    by the triangle inequality a measured difference is at most the true one plus the noise. All are
-    for tasks like the measured ones. The elasticity's own interval covers other tasks. Squared
-    sensitivity compares variants one by one, so it is no limit of PromptSELight's difference, which
-    is that of their mean. Over reruns, the excess is no limit: it is made of absolute differences,
-    and resampled samples do not show how much these vary where the true difference is 0 (Andrews,
-    Econometrica 68, 2000). If an original at 0.97 happens to pass in all 64 samples, all
-    differences have one sign, and so have the resampled ones.
-
-    Parameters
-    ----------
-    excess
-        The excess over `distances`.
-    score, distances
-        The score of the suite, and the distances of the figure.
-    """
-    drop = score.drops[tuple(distances)]
-    estimates = [drop]
-    if drop.value is not None and drop.ci95 is not None:
-        estimates.append(Estimate(value=-drop.value, ci95=(-drop.ci95[1], -drop.ci95[0])))
-    # The other figures subtract the noise of independent samples, and copies vary more.
-    if score.speaks_for != "reruns" and not score.copied:
-        estimates.append(excess)
-    if tuple(distances) == score.distances and score.mode != "light" and not score.copied:
-        estimates.append(score.estimates["squared_sensitivity"])
-    return largest_lower_limit(
-        [(e.value, e.ci95[0]) for e in estimates if e.value is not None and e.ci95 is not None],
-        n=None if score.speaks_for == "reruns" else score.n_tasks,
-    )
+    least = least_sensitivity(excess, score, distances)
+    return None if least is None else 1.0 - least
 
 
 def _despite_copies(gate: Gate, score: SuiteScore, metric: Metric) -> Gate:

@@ -32,7 +32,7 @@ def judge_gate(
     samples: int | None = None,
     original_samples: int | None = None,
     direction: Direction = "at least",
-    sensitivity: float | None = None,
+    noiseless: float | None = None,
     narrowed_by: str = "More tasks would narrow it",
     label: str | None = None,
 ) -> Gate:
@@ -62,10 +62,11 @@ def judge_gate(
     direction
         ``"at least"`` for minima (elasticities, pass rate), ``"at most"`` for maxima such as
         ``excess``.
-    sensitivity
-        The lower 95 % limit of the true sensitivity, which has no sampling noise in it, for an
-        elasticity. A confident gate on one fails only if this limit is above 1 - `threshold`,
-        since sampling noise lowers every elasticity. None for figures without such noise.
+    noiseless
+        A 95 % limit of the true figure, which has no sampling noise in it: the upper limit for
+        minima, and the lower one for maxima. A confident gate fails only if it is on the wrong side
+        of `threshold` too, since noise makes these figures worse. None for figures without such
+        noise.
     narrowed_by
         A sentence for the message if only `exact` contains the threshold.
     label
@@ -113,12 +114,11 @@ def judge_gate(
                 f"these; for tasks outside the suite as well, the interval {_range(exact)} "
                 f"contains the threshold {_shown(threshold, digits)}. {narrowed_by}"
             )
-        if verdict == "fail" and sensitivity is not None and sensitivity <= 1.0 - threshold:
+        if verdict == "fail" and noiseless is not None and _holds(noiseless, threshold, direction):
             verdict = "inconclusive"
             text = (
-                f"{text}, but sampling noise lowers it too: variants change the score by at least "
-                f"{_shown(max(0.0, sensitivity))}, and only more than {_shown(1.0 - threshold)} "
-                f"fails. {_more_samples(null, threshold, samples)}"
+                f"{text}, but sampling noise alone may cause that: "
+                f"{_certain(noiseless, direction)}. {_more_samples(null, threshold, samples)}"
             )
     return Gate(
         name=name,
@@ -285,6 +285,12 @@ def _confident_message(
 
 def _range(interval: Interval) -> str:
     return f"{_shown(interval[0])} to {_shown(interval[1])}"
+
+
+def _certain(limit: float, direction: Direction) -> str:
+    if direction == "at most":
+        return f"without noise, only {_shown(max(0.0, limit))} is certain"
+    return f"without noise, it may be {_shown(min(1.0, limit))}"
 
 
 def _more_samples(null: float | None, threshold: float, samples: int | None) -> str:

@@ -334,7 +334,9 @@ def crossed(
     return (max(bounds[0], low), min(bounds[1], high))
 
 
-def largest_lower_limit(estimates: Sequence[tuple[float, float]], *, n: int | None) -> float | None:
+def largest_lower_limit(
+    estimates: Sequence[tuple[float, float]], *, n: int | None, among: int | None = None
+) -> float | None:
     """Return the largest lower limit of several estimates, all of which hold together with 97.5 %.
 
     The level is shared among the limits (Bonferroni): the distance of each from its estimate grows
@@ -347,10 +349,12 @@ def largest_lower_limit(estimates: Sequence[tuple[float, float]], *, n: int | No
     n
         Number of tasks that the limits are from, >= 2. None for limits over reruns, which have the
         quantiles of a normal distribution.
+    among
+        Number of limits that share the level, if there are others than those of `estimates`.
     """
     if not estimates:
         return None
-    shared, alone = 1.0 - 0.025 / len(estimates), 1.0 - 0.025
+    shared, alone = 1.0 - 0.025 / (among or len(estimates)), 1.0 - 0.025
     if n is None:
         ratio = float(scipy.special.ndtri(shared) / scipy.special.ndtri(alone))
     else:

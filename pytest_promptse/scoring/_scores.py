@@ -167,7 +167,7 @@ class SuiteScore(SuiteFigures):
     AUC-E, by the distances. ``speaks_for`` is the population that the intervals cover.
     ``ess_median`` is the median effective sample size over all prompts.
     ``tasks`` are in the order of the input. ``copied`` is True if answers are copies of others (see
-    `_copies`).
+    `_copies`). ``looks`` is the number of intervals that share the level of 95 %.
     """
 
     n_tasks: int
@@ -184,6 +184,7 @@ class SuiteScore(SuiteFigures):
     warnings: tuple[str, ...]
     tasks: tuple[TaskScore, ...]
     copied: bool = False
+    looks: int = 1
 
     @property
     def pass_at_1(self) -> float | None:

@@ -231,6 +231,7 @@ def score_suite(
             speaks_for=speaks_for,
         ),
         tasks=tuple(by_id[task_id] for task_id in ids),
+        looks=looks,
     )
 
 

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pytest_promptse.scoring._elasticity import equal_weights
 from pytest_promptse.scoring._intervals import wilson_limits
 from pytest_promptse.scoring._robustness import drop
 from pytest_promptse.scoring._scores import TaskDrop
@@ -84,18 +85,26 @@ def is_equivalent(
 
 
 def drop_interval(
-    original: PromptScore, groups: Sequence[Sequence[PromptScore]], *, tail: float
+    original: PromptScore,
+    groups: Sequence[Sequence[PromptScore]],
+    *,
+    tail: float,
+    weights: Floats | None = None,
 ) -> Interval:
     """Return the limits of a task's drop over reruns, each of which is missed with `tail`.
 
     `groups` are the variants of each measured distance, at least one group, each with at least one.
+    `weights` are those of the groups, which add up to 1. None is for equal weights.
     """
-    weights = [1.0 / (len(groups) * len(group)) for group in groups for _ in group]
+    shares = equal_weights(range(len(groups))) if weights is None else weights
+    by_variant = [
+        share / len(group) for share, group in zip(shares, groups, strict=True) for _ in group
+    ]
     variants = [variant for group in groups for variant in group]
-    reworded = math.fsum(w * v.pass_rate for w, v in zip(weights, variants, strict=True))
+    reworded = math.fsum(w * v.pass_rate for w, v in zip(by_variant, variants, strict=True))
     # As many samples of one prompt would have this variance, if all variants had one pass rate. If
     # they do not, the variance is smaller.
-    n = 1.0 / math.fsum(w**2 / v.n for w, v in zip(weights, variants, strict=True))
+    n = 1.0 / math.fsum(w**2 / v.n for w, v in zip(by_variant, variants, strict=True))
     rate = original.pass_rate
     low, high = wilson_limits(rate, original.n, tail=tail)
     least, most = wilson_limits(min(1.0, reworded), n, tail=tail)

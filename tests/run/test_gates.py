@@ -120,6 +120,23 @@ def test_a_stable_model_does_not_fail_for_its_noise(store, name):
     assert suite_of(store, (0.6, 0.6), {name: 0.99}) == "inconclusive"
 
 
+@pytest.mark.parametrize(
+    ("rates", "options", "fails"),
+    [
+        ((0.6, 0.6), {"max_flips": 0.02}, False),
+        ((0.5, 0.5), {"max_flips": 0.3}, False),
+        ((0.9, 0.1), {"max_flips": 0.3}, True),
+        ((0.1, 0.9), {"max_flips": 0.3}, True),
+        ((0.6, 0.6), {"max_shortfall": 0.02}, False),
+        ((0.6, 0.9), {"max_shortfall": 0.0}, False),
+        ((0.9, 0.3), {"max_shortfall": 0.3}, True),
+        ((0.9, 0.7), {"max_shortfall": 0.1}, True),
+    ],
+)
+def test_shortfall_and_flips_fail_for_a_real_effect_and_not_for_noise(store, rates, options, fails):
+    assert (suite_of(store, rates, options) == "fail") == fails
+
+
 def test_variants_that_balance_each_other_do_not_fail_a_gate_of_promptselight(store):
     """Squared sensitivity is large, but PromptSELight averages the variants first."""
     assert suite_of(store, (0.5, 1.0, 0.0), {"min_auc_e": 0.99}) == "inconclusive"

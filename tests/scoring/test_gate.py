@@ -193,8 +193,8 @@ def test_the_limits_of_pass_rates_are_where_the_best_and_the_worst_outcome_chang
     assert verdict(n, passes_up_to - 1e-6) == "pass" != verdict(n, passes_up_to + 1e-6)
 
 
-@pytest.mark.parametrize(("sensitivity", "verdict"), [(-0.02, "inconclusive"), (0.16, "fail")])
-def test_an_elasticity_that_noise_lowers_below_the_threshold_does_not_fail(sensitivity, verdict):
+@pytest.mark.parametrize(("noiseless", "verdict"), [(1.02, "inconclusive"), (0.84, "fail")])
+def test_an_elasticity_that_noise_lowers_below_the_threshold_does_not_fail(noiseless, verdict):
     gate = judge_gate(
         "auc-e",
         0.77,
@@ -203,7 +203,7 @@ def test_an_elasticity_that_noise_lowers_below_the_threshold_does_not_fail(sensi
         kind="confident",
         null=0.77,
         samples=8,
-        sensitivity=sensitivity,
+        noiseless=noiseless,
     )
     assert gate.verdict == verdict
     assert ("with about 19 samples per variant instead of 8" in gate.message) == (verdict != "fail")
@@ -218,8 +218,8 @@ def test_a_gate_below_the_ceiling_that_noise_leaves_open_needs_more_samples_or_t
         kind="confident",
         null=0.9,
         samples=8,
-        sensitivity=0.15,
+        noiseless=0.85,
     )
     assert gate.verdict == "inconclusive"
-    assert "variants change the score by at least 0.15, and only more than 0.20" in gate.message
+    assert "sampling noise alone may cause that: without noise, it may be 0.85" in gate.message
     assert gate.message.endswith("More samples or tasks would decide")
