@@ -23,7 +23,6 @@ def add_store_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--store",
         type=Path,
-        default=DEFAULT_STORE,
         metavar="FOLDER",
-        help="folder of the store (default: %(default)s)",
+        help=f"folder of the store (default: that of the ini file, else {DEFAULT_STORE})",
     )

@@ -302,7 +302,8 @@ def _run(chosen: argparse.Namespace) -> int:
             key = os.environ.get("OPENAI_API_KEY") or "none"
             stage = ServerStage(base_url=chosen.base_url, api_key=key, **concurrency)
         else:
-            arguments = OPTIONS["vllm_args"].read(chosen.vllm_args, "batch run --vllm-args")
+            given = chosen.vllm_args
+            arguments = OPTIONS["vllm_args"].read(given, "batch run --vllm-args") if given else {}
             stage = VllmStage(
                 weights=chosen.weights,
                 gpus=chosen.gpus,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import configparser
 import sys
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_promptse.cli._extensions import extensions
+from pytest_promptse.cli._ini import ini_file
 from pytest_promptse.errors import SettingsError
 from pytest_promptse.models._registry import split_spec
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pytest_promptse.cli._arguments import Subparsers
+    from pytest_promptse.cli._ini import IniFile
 
 _CI = ("github", "gitlab", "none")
 # The extra of the package that each backend needs.
@@ -44,7 +44,7 @@ def slugify(title):
     # pytest --promptse-model reference
     reference=SOLUTION,
     # The suite fails if reworded prompts are solved less often than this one, by more than 0.1.
-    # `promptse plan` says which loss is found with how many samples.
+    # `promptse plan` says which drop is found with how many samples.
     max_drop=0.1,
 )
 def test_slugify(candidate):
@@ -56,7 +56,7 @@ _SUITE = """\
 # Does the model still write `slugify` if the prompt comes in another tone?
 promptse: 1
 # The suite fails if reworded prompts are solved less often than this one, by more than 0.1.
-# `promptse plan` says which loss is found with how many samples.
+# `promptse plan` says which drop is found with how many samples.
 settings: {max_drop: 0.1}
 
 tasks:
@@ -203,7 +203,7 @@ def _init(chosen: argparse.Namespace) -> int:
         # The gates are about the project's own prompts. To speak for others takes dozens of them.
         "promptse_interval": "reruns",
     }
-    configuration = _configured_in(here)
+    configuration = ini_file(here)
     if configuration is None:
         lines = "".join(f"{name} = {value}\n" for name, value in settings.items())
         files[Path("pytest.ini")] = f"[pytest]\n{lines}"
@@ -217,7 +217,7 @@ def _init(chosen: argparse.Namespace) -> int:
         path.write_text(text, encoding="utf-8")
         sys.stdout.write(f"wrote {path}\n")
     if configuration is not None:
-        sys.stdout.write(f"\nAdd to {configuration}:\n\n{_lines_for(configuration, settings)}")
+        sys.stdout.write(_to_add(configuration, settings))
     if answers.ci == "gitlab":
         sys.stdout.write("\nAdd to .gitlab-ci.yml:\n\ninclude: promptse.gitlab-ci.yml\n")
     sys.stdout.write(
@@ -286,25 +286,15 @@ def _job(template: str, answers: _Answers, requirement: str) -> str:
     )
 
 
-def _configured_in(folder: Path) -> str | None:
-    """Return the file in which pytest is configured, or None if there is none."""
-    for name in ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini"):
-        if (folder / name).is_file():
-            return name
-    project = folder / "pyproject.toml"
-    if project.is_file():
-        try:
-            tables = tomllib.loads(project.read_text(encoding="utf-8"))
-        except tomllib.TOMLDecodeError as error:
-            raise SettingsError(f"init: {project.name} is not TOML ({error})") from None
-        if "pytest" in tables.get("tool", {}):
-            return project.name
-    for name, section in (("tox.ini", "pytest"), ("setup.cfg", "tool:pytest")):
-        parser = configparser.ConfigParser(interpolation=None)
-        parser.read(folder / name, encoding="utf-8")
-        if parser.has_section(section):
-            return name
-    return None
+def _to_add(file: IniFile, settings: Mapping[str, str]) -> str:
+    """Return which settings the user should add to the ini file, without those that it has."""
+    name, given = file.path.name, file.values
+    missing = {setting: value for setting, value in settings.items() if setting not in given}
+    text = f"\nAdd to {name}:\n\n{_lines_for(name, missing)}" if missing else ""
+    wanted = settings["promptse_model"]
+    if given.get("promptse_model", wanted) not in (wanted, [wanted]):
+        text += f"\n{name} has another promptse_model, {given['promptse_model']}: change it there\n"
+    return text
 
 
 def _lines_for(file: str, settings: Mapping[str, str]) -> str:

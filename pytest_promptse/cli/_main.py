@@ -7,6 +7,7 @@ import io
 import json
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_promptse import __version__
@@ -26,7 +27,9 @@ from pytest_promptse.cli import (
     _variants,
     _view,
 )
+from pytest_promptse.cli._arguments import DEFAULT_STORE
 from pytest_promptse.cli._extensions import installed_instruments
+from pytest_promptse.cli._ini import project_file
 from pytest_promptse.errors import PromptseError
 from pytest_promptse.record._schema import json_schema
 
@@ -83,6 +86,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     chosen = make_parser().parse_args(arguments)
     try:
+        if getattr(chosen, "store", DEFAULT_STORE) is None:
+            chosen.store = project_file().folder_of("store") or DEFAULT_STORE
+        if getattr(chosen, "library_dir", Path()) is None:
+            chosen.library_dir = project_file().folder_of("library_dir")
         code: int = chosen.func(chosen)
         sys.stdout.flush()
     except PromptseError as error:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_promptse._suggestions import nearest
 from pytest_promptse.cli._arguments import DEFAULT_STORE
 from pytest_promptse.cli._extensions import extensions, tasks_of_tests
+from pytest_promptse.cli._ini import project_file
 from pytest_promptse.config._settings import check_names, resolve
 from pytest_promptse.errors import VariantError
 from pytest_promptse.reports.terminal._harmful import difference
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from pytest_promptse.cli._arguments import Subparsers
     from pytest_promptse.tasks._suitefile import SuiteFile
     from pytest_promptse.tasks._task import Task
-    from pytest_promptse.variants._library import Library
     from pytest_promptse.variants.invariance._finding import Finding
 
 _CACHE = DEFAULT_STORE / "variants"
@@ -110,6 +110,9 @@ def _add_library(parser: argparse.ArgumentParser) -> None:
 def _add_templates(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("templates", help="list emotions, personalities and contexts")
     parser.add_argument("name", nargs="?", help="an emotion, trait, level or control condition")
+    parser.add_argument(
+        "--all", action="store_true", help="print every phrase instead of one of each kind"
+    )
     _add_library(parser)
     parser.set_defaults(func=_templates)
 
@@ -139,27 +142,27 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
         "--distances",
         type=_numbers,
         metavar="D,D,…",
-        help="perturbation distances in (0, 1) (default: those of the suite file, else "
+        help="perturbation distances in (0, 1) (default: those of the suite or ini file, else "
         "0.1,0.2,0.3)",
     )
     parser.add_argument(
         "--per-distance",
         type=int,
         metavar="K",
-        help="variants per distance and task (default: that of the suite file, else 4)",
+        help="variants per distance and task (default: that of the suite or ini file, else 4)",
     )
     parser.add_argument(
         "--emotions",
         type=_names,
         metavar="NAME,…",
-        help="emotions of the variants (default: those of the suite file, else all); !NAME "
+        help="emotions of the variants (default: those of the suite or ini file, else all); !NAME "
         "leaves one out",
     )
     parser.add_argument(
         "--exclude-emotions",
         type=_names,
         metavar="NAME,…",
-        help="emotions to leave out (default: those of the suite file); variants with other "
+        help="emotions to leave out (default: those of the suite or ini file); variants with other "
         "emotions stay as they are",
     )
     parser.add_argument(
@@ -167,17 +170,17 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
         type=_names,
         metavar="T.L.C,…",
         help="personality profiles of the variants, such as expert.senior.logic (default: those of "
-        "the suite file, else all 32)",
+        "the suite or ini file, else all 32)",
     )
     parser.add_argument(
         "--seed",
         type=int,
-        help="seed of the variants (default: that of the suite file, else 0)",
+        help="seed of the variants (default: that of the suite or ini file, else 0)",
     )
     parser.add_argument(
         "--rewriter",
-        default="rules",
-        help=f"rewriter of the variants: {', '.join(REWRITERS)} or llm:BACKEND:NAME",
+        help=f"rewriter of the variants: {', '.join(REWRITERS)} or llm:BACKEND:NAME (default: that "
+        "of the suite or ini file, else rules)",
     )
     _add_library(parser)
 
@@ -194,6 +197,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 _SETTINGS = {
+    "rewriter": "rewriter",
     "distances": "distances",
     "variants": "per_distance",
     "emotions": "emotions",
@@ -201,24 +205,27 @@ _SETTINGS = {
     "personalities": "personalities",
     "seed": "seed",
 }
-"""The settings of a suite file that its variants depend on, and the flag for each."""
+"""The settings that variants depend on, and the flag for each."""
 
 
-def _selection(chosen: argparse.Namespace, library: Library) -> Selection:
-    """Return what to make: by the flags, else the settings of the suite file, else the defaults."""
+def _chosen_settings(chosen: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings by the flags, else the suite file, else the ini file, or the defaults."""
     place, given = "", dict[str, Any]()
     if Path(chosen.source).suffix in _YAML:
         file = _suite(chosen.source)
         place = f"{file.path}:{file.settings_line}"
         check_names(list(file.settings), marker=True, where=place)
         given = {name: file.settings[name] for name in _SETTINGS if name in file.settings}
-    settings = resolve([(given, lambda name: f"{place}, {name}")])
-    values = {
+    ini = project_file()
+    layers = [
+        (given, lambda name: f"{place}, {name}"),
+        (ini.given("preset", *_SETTINGS), ini.place),
+    ]
+    settings = resolve(layers)
+    return {
         name: getattr(settings, name) if getattr(chosen, flag) is None else getattr(chosen, flag)
         for name, flag in _SETTINGS.items()
     }
-    per_distance = values.pop("variants")
-    return Selection(**values, per_distance=per_distance, library=library)
 
 
 def _suite(source: str) -> SuiteFile:
@@ -323,8 +330,10 @@ def _reworded(chosen: argparse.Namespace) -> Iterator[_Reworded]:
 def _made(chosen: argparse.Namespace) -> Iterator[tuple[_Reworded, VariantSet]]:
     """Yield tasks and templates with the variants that the arguments request."""
     library = load_library(chosen.library_dir)
-    rewriter = extensions().rewriter(chosen.rewriter, library=library)
-    selection = _selection(chosen, library)
+    settings = _chosen_settings(chosen)
+    rewriter = extensions().rewriter(settings.pop("rewriter"), library=library)
+    per_distance = settings.pop("variants")
+    selection = Selection(**settings, per_distance=per_distance, library=library)
     subjects = [
         (subject, replace(selection, within=subject.within)) for subject in _reworded(chosen)
     ]
@@ -492,7 +501,7 @@ def _audit(chosen: argparse.Namespace) -> int:
 
 def _templates(chosen: argparse.Namespace) -> int:
     library = load_library(chosen.library_dir)
-    entries = described(library)
+    entries = described(library, every=chosen.all)
     if chosen.name is None:
         for kind, names in entries.items():
             sys.stdout.write(f"{kind}\n")

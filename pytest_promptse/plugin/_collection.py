@@ -78,7 +78,9 @@ def parametrise(metafunc: pytest.Metafunc) -> None:
         # The error of the module lists all marks that cannot be used.
         if item.parent is None:
             raise pytest.Collector.CollectError(str(error)) from None
-        item.parent.stash.setdefault(BAD_MARKS, {})[item.name] = str(error)
+        text = str(error)
+        place = "" if text.startswith(item.nodeid) else f"{item.nodeid}: "
+        item.parent.stash.setdefault(BAD_MARKS, {})[item.name] = f"{place}{text}"
         return
     id_parts = IdParts.needed_for(suites, task=not mark.single_prompt)
     given = NodeIds.given_to(metafunc.config)

@@ -306,11 +306,11 @@ class PromptseSession:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        hidden = self.repeated_errors.restore(terminalreporter)
+        hidden = self.repeated_errors.hidden
         if hidden:
             terminalreporter.write_line(
                 f"promptse: {hidden} more {'item has' if hidden == 1 else 'items have'} the same "
-                "errors; the short summary has all",
+                "errors",
                 red=True,
             )
         if self._record is not None:
@@ -536,34 +536,35 @@ class PromptseSession:
 
 
 class RepeatedErrors:
-    """Show each reason why items were not scored only once in pytest's section of errors.
+    """Show each reason why items were not scored only once in pytest's summaries.
 
-    The session object restores the reports before the short summary, which lists every item.
+    Attributes
+    ----------
+    hidden
+        The number of hidden reports. pytest counts them nonetheless.
     """
 
     def __init__(self) -> None:
-        self._all: list[Any] | None = None
+        self.hidden = 0
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, Any, Any]:
-        """Hide repeated errors before pytest's own implementation prints the section."""
-        self._all = terminalreporter.stats.get("error")
-        if self._all is not None:
-            seen: set[str] = set()
-            terminalreporter.stats["error"] = [
-                report
-                for report in self._all
-                if _is_first(getattr(report, "promptse_not_scored", None), seen)
-            ]
-        return (yield)
-
-    def restore(self, terminalreporter: Any) -> int:
-        """Put all reports back. Return the number of hidden reports."""
-        if self._all is None:
-            return 0
-        hidden = len(self._all) - len(terminalreporter.stats["error"])
-        terminalreporter.stats["error"] = self._all
-        return hidden
+        """Hide repeated errors while pytest prints its sections and the short summary."""
+        every = terminalreporter.stats.get("error")
+        if every is None:
+            return (yield)
+        seen: set[str] = set()
+        shown = [
+            report
+            for report in every
+            if _is_first(getattr(report, "promptse_not_scored", None), seen)
+        ]
+        self.hidden = len(every) - len(shown)
+        terminalreporter.stats["error"] = shown
+        try:
+            return (yield)
+        finally:
+            terminalreporter.stats["error"] = every
 
 
 def _is_first(reason: str | None, seen: set[str]) -> bool:

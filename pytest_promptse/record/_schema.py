@@ -437,7 +437,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         try:
             text = Path(path).read_bytes()
         except OSError as error:
-            raise RecordError(f"{path}: {error.strerror or error}") from None
+            raise RecordError(
+                f"{path}: {error.strerror or error}; give a file of --promptse-report json:PATH"
+            ) from None
         return decode(text, where=str(path))
 
 

@@ -47,9 +47,16 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, tag="table"):
     rows: tuple[tuple[Cell, ...], ...]
     brief: int | None = None
 
-    def only_brief(self) -> Table:
-        """Return the columns that the terminal shows, with all rows."""
-        shown = [number for number, column in enumerate(self.columns) if column.brief]
+    def only_brief(self, *, intervals: bool = False) -> Table:
+        """Return the columns that the terminal shows, with all rows.
+
+        `intervals` adds those for which a terminal has no room.
+        """
+        shown = [
+            number
+            for number, column in enumerate(self.columns)
+            if column.brief or (intervals and column.kind == "signed interval")
+        ]
         return replace(
             self,
             columns=tuple(self.columns[number] for number in shown),

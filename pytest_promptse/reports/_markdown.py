@@ -275,7 +275,7 @@ def _templates(record: Record) -> Iterator[str]:
         yield ""
         for block in section.blocks:
             if isinstance(block, Table):
-                yield from _table(block.only_brief())
+                yield from _table(block.only_brief(intervals=True))
             elif isinstance(block, Prose):
                 yield f"{block.text}\n"
 

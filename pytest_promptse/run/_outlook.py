@@ -44,10 +44,10 @@ def outlooks(suites: Sequence[Suite]) -> Iterator[str]:
 def outlook(plan: DropPlan, threshold: float) -> str:
     """Return what the gate decides, and which plans decide more if it can hardly pass."""
     detected = plan.detects(threshold)
-    loss = "no loss" if detected is None else f"a loss of {detected:.2f} or more"
+    drop = "no drop" if detected is None else f"a drop of {detected:.2f} or more"
     passes = plan.passes(threshold)
     text = (
-        f"max_drop {threshold:g} fails {loss} in {100 * POWER:.0f} % of the runs, and passes a "
+        f"max_drop {threshold:g} fails {drop} in {100 * POWER:.0f} % of the runs, and passes a "
         f"model that loses nothing in {100 * passes:.0f} %"
     )
     if passes >= POWER:
@@ -67,7 +67,7 @@ def outlook(plan: DropPlan, threshold: float) -> str:
 
 
 def figures_table(plan: DropPlan, threshold: float, distances: Sequence[float]) -> Table:
-    """Return what runs measure, without a loss and with the one that `threshold` can fail.
+    """Return what runs measure, without a drop and with the one that `threshold` can fail.
 
     The table has every metric. The ranges are those of eight of ten simulated runs.
     """
@@ -75,18 +75,18 @@ def figures_table(plan: DropPlan, threshold: float, distances: Sequence[float]) 
         simulated_figures,
     )
 
-    losses = {"no loss": 0.0}
+    drops = {"no drop": 0.0}
     detected = plan.detects(threshold)
     if detected is not None:
-        losses[f"a loss of {detected:.2f}"] = detected
+        drops[f"a drop of {detected:.2f}"] = detected
     ranges = {
-        name: simulated_figures(plan, drop=loss, distances=distances)
-        for name, loss in losses.items()
+        name: simulated_figures(plan, drop=drop, distances=distances)
+        for name, drop in drops.items()
     }
     return table_of(
         "figures",
         "Figures in 8 of 10 runs",
-        ranges["no loss"],
+        ranges["no drop"],
         col("8 of 10 runs measure", "figure", str, "text"),
         *(col(name, name, by_label.get, "interval") for name, by_label in ranges.items()),
     )

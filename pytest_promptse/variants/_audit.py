@@ -33,7 +33,7 @@ _ROUNDING = 1e-6
 
 
 def audit(root: Path, library: Library) -> Iterator[tuple[str, str | None]]:
-    """Yield ``(path:line, fault or None)`` for every variant below `root`.
+    """Yield ``(path:line and id, fault or None)`` for every variant below `root`.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def audit(root: Path, library: Library) -> Iterator[tuple[str, str | None]]:
         for stored in read(folder):
             findings = list(_findings(stored.variant, task, judge, taken, library))
             taken.add(normalised(stored.variant.text))
-            yield stored.place, "; ".join(map(str, findings)) or None
+            yield f"{stored.place}, {stored.variant.id}", "; ".join(map(str, findings)) or None
 
 
 def frozen(

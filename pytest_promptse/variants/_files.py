@@ -151,7 +151,7 @@ def _variant(line: str, place: str) -> Variant:
 def folders(root: Path) -> list[Path]:
     """Return the folders below `root` that contain a task, sorted."""
     if not root.is_dir():
-        raise VariantError(f"{root}: no such folder")
+        raise VariantError(f"{root}: no such folder; make it with: promptse variants make")
     return sorted(path.parent for path in root.rglob(ORIGINAL))
 
 

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 from pytest_promptse.variants._library import DIMENSIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from typing import TypeAlias
 
     from pytest_promptse.variants._library import Feeling, Language, Library
     from pytest_promptse.variants._variant import Variant
+
+    _Phrase: TypeAlias = tuple[str, str, str]
 
 
 def facts(variant: Variant) -> Iterator[str]:
@@ -29,8 +32,11 @@ def facts(variant: Variant) -> Iterator[str]:
         yield f"cues: {', '.join(shown)}"
 
 
-def described(library: Library) -> dict[str, dict[str, str]]:
-    """Return a text for every template by kind and name. Its first line is the description."""
+def described(library: Library, *, every: bool = False) -> dict[str, dict[str, str]]:
+    """Return a text for every entry by kind and name. Its first line is the description.
+
+    Of phrases of one kind, the text has the first one and their number, or each of them if `every`.
+    """
     described: dict[str, dict[str, str]] = {"emotions": {}}
     for name, emotion in library.emotions.items():
         described["emotions"][name] = (
@@ -40,9 +46,8 @@ def described(library: Library) -> dict[str, dict[str, str]]:
                 f"{language.code}: {line}"
                 for language in library.languages.values()
                 if name in language.feelings
-                for line in (
-                    *_feeling(language.feelings[name]),
-                    *_introductions(language, name),
+                for line in _phrases(
+                    (*_feeling(language.feelings[name]), *_introductions(language, name)), every
                 )
             )
         )
@@ -50,11 +55,17 @@ def described(library: Library) -> dict[str, dict[str, str]]:
         described[dimension] = {
             slug: f"{trait.description}\nname: {trait.name}\nvocabulary: {trait.vocabulary}\n"
             + "\n".join(
-                f"{language.code}: clause: {clause}"
+                f"{language.code}: {line}"
                 for language in library.languages.values()
-                for name, clauses in {**language.roles, **language.collaboration}.items()
-                if slug in name.split(".")
-                for clause in clauses
+                for line in _phrases(
+                    [
+                        ("clause", "", clause)
+                        for name, clauses in {**language.roles, **language.collaboration}.items()
+                        if slug in name.split(".")
+                        for clause in clauses
+                    ],
+                    every,
+                )
             )
             for slug, trait in traits.items()
         }
@@ -74,25 +85,39 @@ def described(library: Library) -> dict[str, dict[str, str]]:
             f"{language.code}: {line}"
             for language in library.languages.values()
             if name in language.controls
-            for line in _feeling(language.controls[name])
+            for line in _phrases(_feeling(language.controls[name]), every)
         )
-        for every in library.languages.values()
-        for name in every.controls
+        for of_language in library.languages.values()
+        for name in of_language.controls
     }
     return described
 
 
-def _introductions(language: Language, emotion: str) -> Iterator[str]:
+def _phrases(phrases: Sequence[_Phrase], every: bool) -> Iterator[str]:
+    """Yield lines for phrases, given as kind, details and text."""
+    if every:
+        yield from (f"{kind}{details}: {text}" for kind, details, text in phrases)
+        return
+    texts: dict[str, list[str]] = {}
+    for kind, _, text in phrases:
+        texts.setdefault(kind, []).append(text)
+    for kind, same in texts.items():
+        more = f"  ({len(same) - 1} more: --all)" if len(same) > 1 else ""
+        yield f"{kind}: {same[0]}{more}"
+
+
+def _introductions(language: Language, emotion: str) -> Iterator[_Phrase]:
     for (name, slug, operation), texts in language.introductions.items():
         if name == emotion:
             for entry in texts:
-                yield f"introduction ({slug}, {operation}, {entry.kind}): {entry.text}"
+                details = f" ({slug}, {entry.kind})"
+                yield f"introduction of the level {operation}", details, entry.text
 
 
-def _feeling(feeling: Feeling) -> list[str]:
+def _feeling(feeling: Feeling) -> list[_Phrase]:
     kinds = (
         ("cue", feeling.cues),
         ("sentence", (*feeling.sentences, *feeling.scenes)),
         ("closing", feeling.closings),
     )
-    return [f"{kind}: {snippet}" for kind, snippets in kinds for snippet in snippets]
+    return [(kind, "", snippet) for kind, snippets in kinds for snippet in snippets]

@@ -159,6 +159,17 @@ def test_an_existing_configuration_is_left_to_its_owner(project, capsys, file, c
     assert (project / file).read_text() == content
 
 
+def test_settings_that_the_project_has_are_not_to_be_added_again(project, capsys):
+    (project / "pytest.ini").write_text("[pytest]\npromptse_model = tiny\npromptse_preset = ci\n")
+    assert main(["init", "--yes"]) == 0
+    out = capsys.readouterr().out
+    assert "Add to pytest.ini:\n\npromptse_interval = reruns\n" in out
+    assert "promptse_model" not in out
+    (project / "pytest.ini").write_text("[pytest]\npromptse_model = openai:m\n")
+    assert main(["init", "--yes", "--test", "test_other.py"]) == 0
+    assert "pytest.ini has another promptse_model, openai:m" in capsys.readouterr().out
+
+
 def test_questions_appear_on_a_terminal(project, monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self) -> bool:

@@ -12,7 +12,7 @@ def test_a_plan_says_what_its_gate_decides(capsys):
     assert main(["plan", "--tasks", "4", "--interval", "reruns"]) == 0
     size, decides = capsys.readouterr().out.splitlines()
     assert size.endswith("12 variants: 512 completions")
-    assert decides.startswith("max_drop 0.1 fails a loss of 0.2")
+    assert decides.startswith("max_drop 0.1 fails a drop of 0.2")
     assert "To pass" not in decides
 
 

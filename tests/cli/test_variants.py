@@ -48,7 +48,40 @@ def test_templates_are_listed_and_one_is_shown(capsys):
     listed = capsys.readouterr().out
     assert all(name in listed for name in ("frustrated", "pragmatic", "time_pressure", "0.3"))
     assert promptse("templates", "frustrated") == 0
-    assert "negative-active" in capsys.readouterr().out
+    one = capsys.readouterr().out
+    assert "negative-active" in one
+    assert len(one.splitlines()) < 24
+    assert re.search(r"^en: cue: .+  \(\d+ more: --all\)$", one, re.MULTILINE)
+    assert promptse("templates", "frustrated", "--all") == 0
+    every = capsys.readouterr().out
+    assert len(every.splitlines()) > 100
+    assert "--all" not in every
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("pytest.ini", "[pytest]\n{}"),
+        ("tox.ini", "[pytest]\n{}"),
+        ("setup.cfg", "[tool:pytest]\n{}"),
+        ("pyproject.toml", "[tool.pytest.ini_options]\n{}"),
+    ],
+)
+def test_the_ini_file_of_the_project_chooses_unless_a_flag_does(
+    tmp_path, monkeypatch, capsys, file, content
+):
+    quoted = '"{}"' if file.endswith(".toml") else "{}"
+    values = {"emotions": "tired", "distances": "0.2", "variants": "1", "rewriter": "rules"}
+    lines = "".join(f"promptse_{name} = {quoted.format(v)}\n" for name, v in values.items())
+    (tmp_path / file).write_text(content.format(lines))
+    folder = tmp_path / "sub"
+    folder.mkdir()
+    (folder / "p.md").write_text("Write `f(x: int) -> int`: return x.")
+    monkeypatch.chdir(folder)
+    assert promptse("variants", "stats", "p.md") == 0
+    assert "emotions: tired 1\n" in capsys.readouterr().out
+    assert promptse("variants", "stats", "p.md", "--emotions", "calm", "--per-distance", "2") == 0
+    assert "emotions: calm 2\n" in capsys.readouterr().out
 
 
 def test_an_unknown_template_is_refused_with_the_nearest_name():
@@ -64,7 +97,7 @@ def test_variants_are_made_audited_and_found_broken_after_an_edit(tmp_path, prom
     path = next(into.rglob("d0.2.jsonl"))
     path.write_text(path.read_text().replace("the cart", "the trolley"))
     assert promptse("variants", "audit", str(into)) == 1
-    assert "d0.2.jsonl:1: " in capsys.readouterr().out
+    assert re.search(r"d0\.2\.jsonl:1, d0\.2-\S+-0: ", capsys.readouterr().out)
 
 
 def test_make_keeps_variants_of_the_given_distances_moods_and_rewriter(tmp_path, prompt):
@@ -353,7 +386,7 @@ def test_edited_variants_are_measured_again_and_pass_the_audit(frozen, editor, c
 def test_an_edit_of_the_specification_is_reported(frozen, editor, capsys):
     editor("all the prices", "all the weights")
     assert promptse("variants", "edit", str(frozen)) == 1
-    assert "reworded" in capsys.readouterr().out
+    assert re.search(r"\.jsonl:1, d0\.\d-\S+: reworded", capsys.readouterr().out)
 
 
 def test_an_editor_that_changes_nothing_leaves_the_files_as_they_are(frozen, editor, capsys):

@@ -12,7 +12,7 @@ TASKS = [
     }
     for number in range(3)
 ]
-PLAN = "promptse: plan for sums.promptse.yaml, max_drop 0.1 fails a loss of"
+PLAN = "promptse: plan for sums.promptse.yaml, max_drop 0.1 fails a drop of"
 
 
 def test_a_dry_run_says_what_the_gate_can_decide(pytester):

@@ -98,6 +98,7 @@ def marked_module(arguments: str, definition: str = PLAIN) -> str:
 # For each module: its text, and the text of its error.
 WRONG_MODULES = [
     (marked_module(""), "::test_double: the promptse mark has no prompt"),
+    (marked_module(f"{PROMPT}, emotions='hapy'"), "::test_double: unknown emotion 'hapy'; there"),
     (
         marked_module(f"{PROMPT}, min_auce=0.5"),
         "'min_auce' is no setting (did you mean 'min_auc_e'?)",

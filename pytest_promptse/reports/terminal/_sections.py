@@ -80,16 +80,14 @@ def lines_of(blocks: Sequence[Block], *, verbose: bool = False) -> Iterator[Text
             if several > 1:
                 yield Text(block.title, "underline")
             limit = None if verbose else block.brief
-            yield _grid(block, limit)
+            yield _grid(block.only_brief(intervals=verbose), limit)
             if limit is not None and len(block.rows) > limit:
                 yield Text(f"{len(block.rows) - limit} more in --html and --csv", "dim")
 
 
 def _grid(table: Table, limit: int | None) -> Grid:
     grid = Grid(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    shown = [number for number, column in enumerate(table.columns) if column.brief]
-    for number in shown:
-        column = table.columns[number]
+    for column in table.columns:
         is_text = column.kind == "text"
         grid.add_column(
             Text(column.title),
@@ -98,5 +96,6 @@ def _grid(table: Table, limit: int | None) -> Grid:
             no_wrap=not is_text,
         )
     for row in table.rows[:limit]:
-        grid.add_row(*(Text(written(row[n], table.columns[n].kind)) for n in shown))
+        cells = zip(row, table.columns, strict=True)
+        grid.add_row(*(Text(written(cell, column.kind)) for cell, column in cells))
     return grid

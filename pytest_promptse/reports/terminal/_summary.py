@@ -207,14 +207,16 @@ def _errors(record: Record) -> Iterator[Text]:
 
 
 def _what_next(record: Record, width: int) -> Iterator[Text]:
-    """Show for a failing suite what shows since when it fails, and what would mend it.
+    """Show for a failing suite what would mend it, and what shows since when it fails.
 
-    The longer command stands last, so that the rest of the text can be pasted.
+    Only a run that is saved, or compared with a saved one, has a history. The longer command stands
+    last, so that the rest of the text can be pasted.
     """
     words = remedy(record)
     if not words:
         return
-    line = f"what next: promptse history, or {words[0]}"
+    has_history = record.settings.get("save") or record.settings.get("compare")
+    line = f"what next: {'promptse history, or ' if has_history else ''}{words[0]}"
     for word in words[1:]:
         if len(line) + len(word) + len("  \\") > width:
             yield Text(f"{line} \\", no_wrap=True, overflow="ignore")

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from parsed_page import Page
 
 from pytest_promptse.errors import RecordError, SettingsError
-from pytest_promptse.record._schema import InvocationRecord
+from pytest_promptse.record._schema import InvocationRecord, ModelRecord
 from pytest_promptse.reports.html import _html
 from pytest_promptse.reports.html._embedded_data import embed
 from pytest_promptse.scoring._scores import TaskDrop
@@ -182,6 +182,15 @@ def test_settings_that_are_not_set_are_not_shown(record):
         shown = page[page.index("Models, settings and environment") :]
         assert ">m<" in shown
         assert ">template<" not in shown
+
+
+def test_the_memory_is_shown_with_its_unit_and_no_empty_part_of_a_model(record):
+    identity = {"backend": "openai", "model": "m", "api": ""}
+    named = ModelRecord(spec="openai:m", identity=identity, capabilities=None)
+    shown = replace(record, models=[named], settings={"memory": 512 * 2**20})
+    page = _html.render(shown)
+    assert "<td>512 MiB</td>" in page
+    assert "<td>backend openai; model m</td>" in page
 
 
 def test_a_failing_suite_is_followed_by_what_to_do_next(record):

@@ -339,8 +339,10 @@ def test_a_name_is_cut_to_exactly_its_room(name, width):
 def test_a_failing_gate_names_the_command_that_looks_for_a_remedy(record):
     called = InvocationRecord(directory="sub", options=[])
     text = shown(replace(record, invocation=called))
-    commands = "promptse history, or promptse harden test_slug.py --model tiny"
-    assert f"what next: {commands}" in text.splitlines()
+    harden = "promptse harden test_slug.py --model tiny"
+    assert f"what next: {harden}" in text.splitlines()
+    saved = replace(record, invocation=called, settings=record.settings | {"save": "main"})
+    assert f"what next: promptse history, or {harden}" in shown(saved).splitlines()
     for changed in ({"verdict": "pass"}, {"template": "plain"}):
         assert "what next" not in shown(replace(one(record, **changed), invocation=called))
     assert "what next" not in shown(replace(record, invocation=None))
