@@ -16,6 +16,7 @@ from pytest_promptse.errors import NotScoredError, TaskError
 from pytest_promptse.plugin._effects import collect_effects, replay_effects
 from pytest_promptse.plugin._pytest_private import (
     argument_names,
+    failures_noted,
     fixture_definitions,
     renew_instance,
     set_up_again,
@@ -318,8 +319,9 @@ def run_body(
     try:
         # All programs of a check get the same inputs if it draws some. So verdicts can be compared
         # and do not change.
-        with repeatable_random():
+        with repeatable_random(), failures_noted(candidate.failed.append):
             returned = body()
+            candidate.require_no_failure()
     except (NotScoredError, CheckEnded, KeyboardInterrupt):
         raise
     except (pytest.skip.Exception, pytest.xfail.Exception) as ended:

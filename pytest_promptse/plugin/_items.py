@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from pytest_promptse.tasks._task import Task
 
 # Part of the key of every verdict. Increase it when the judging changes.
-_JUDGING = "judging/4"
+_JUDGING = "judging/5"
 
 
 def run_function(item: pytest.Function, run: PromptseRun) -> bool | None:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import contextlib
 from typing import TYPE_CHECKING, Any
+from unittest import TestCase
 
 import pytest
+from _pytest.assertion import rewrite
 from _pytest.logging import caplog_handler_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 
 def ini_names(config: pytest.Config) -> Iterable[str]:
@@ -118,3 +120,42 @@ def temporary_folder(item: pytest.Item | pytest.FixtureRequest) -> str | None:
     factory = getattr(item.config, "_tmp_path_factory", None)
     folder = getattr(factory, "_basetemp", None)
     return None if folder is None else str(folder)
+
+
+@contextlib.contextmanager
+def failures_noted(note: Callable[[BaseException], None]) -> Iterator[None]:
+    """Call `note` in the block with each assertion that fails, before anything can handle it.
+
+    Those are the assertions that pytest has rewritten, ``pytest.fail`` and what uses it, and the
+    methods of `unittest.TestCase`. No public hook is called for them.
+    """
+    explain: Any = rewrite._format_explanation  # type: ignore[attr-defined] # noqa: SLF001
+    failure = pytest.fail.Exception
+    noted = {"__init__": _noting(AssertionError, note), "__module__": "builtins"}
+
+    def fail(explanation: str) -> str:
+        __tracebackhide__ = True
+        text: str = explain(explanation)
+        if rewrite._check_if_assertion_pass_impl():  # noqa: SLF001 - one that holds may be explained
+            return text
+        error = AssertionError(text)
+        note(error)
+        raise error
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rewrite, "_format_explanation", fail)
+        patch.setattr(failure, "__init__", _noting(failure, note))
+        patch.setattr(
+            TestCase, "failureException", type("AssertionError", (AssertionError,), noted)
+        )
+        yield
+
+
+def _noting(kind: type[BaseException], note: Callable[[BaseException], None]) -> Any:
+    construct: Any = kind.__init__
+
+    def __init__(self: BaseException, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - of a class
+        construct(self, *args, **kwargs)
+        note(self)
+
+    return __init__

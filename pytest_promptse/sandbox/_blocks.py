@@ -1,110 +1,190 @@
-"""Whether a context manager may suppress an exception of its ``with`` block.
+"""Where an exception of a check is in the check's source, and which blocks may end it.
 
-A program's ``__exit__`` that suppresses an exception skips the rest of the block. If the rest
-contains assertions, the program would decide its verdict. So an exception may be suppressed only if
-nothing is skipped that depends on the program. This is read from the bytecode of the block.
+The source is read as a syntax tree, in which the positions of the bytecode are found. Code without
+source has no blocks.
 """
 
 from __future__ import annotations
 
+import ast
 import builtins
-import dis
+import inspect
+import itertools
+import linecache
 import sys
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from pytest_promptse.sandbox._check_objects import is_library
+from pytest_promptse.sandbox._handle import is_of_program
 
 if TYPE_CHECKING:
-    import types
+    from types import FrameType
 
-# An ``await`` compiles to a loop, which is left only by its result or an exception.
-_AWAITS = frozenset({"SEND", "JUMP_BACKWARD_NO_INTERRUPT", "END_SEND", "GET_AWAITABLE"})
-_HANDLERS = frozenset({"PUSH_EXC_INFO", "CHECK_EXC_MATCH", "POP_EXCEPT"})
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.GeneratorExp)
+_OWN = "pytest_promptse.sandbox."
+_WITH = (ast.With, ast.AsyncWith)
+_TRY = (ast.Try, ast.TryStar)
+_LEAVES = (ast.Return, ast.Break, ast.Continue)
 _LITERALS = (
-    *_AWAITS,
-    *("LOAD_CONST", "LOAD_SMALL_INT", "BUILD_", "BINARY_", "UNARY_", "COMPARE_OP", "CALL"),
-    *("PRECALL", "PUSH_NULL", "STORE_", "POP_TOP", "NOP", "CACHE", "RESUME", "YIELD_VALUE"),
+    *(ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Call, ast.keyword, ast.Subscript),
+    *(ast.BinOp, ast.UnaryOp, ast.Compare, ast.operator, ast.unaryop, ast.cmpop, ast.expr_context),
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class BlockEntry:
-    """Where a ``with`` block begins: the identity of its frame, and an offset in its bytecode."""
+def may_suppress(error: BaseException, *, is_of_program: bool) -> bool:
+    """Return whether ending `error` where its block is being left skips nothing of the check.
 
-    frame: int
-    offset: int
-
-
-def caller() -> BlockEntry:
-    """Return the beginning of the block for which the calling function is ``__enter__``."""
-    frame = sys._getframe(2)  # noqa: SLF001 - the only way to the caller's frame
-    return BlockEntry(frame=id(frame), offset=frame.f_lasti)
-
-
-def may_suppress(error: BaseException, entry: BlockEntry | None, *, is_of_program: bool) -> bool:
-    """Return whether suppressing `error` skips nothing that depends on the program.
-
-    Parameters
-    ----------
-    error : BaseException
-        The exception that the block has raised.
-    entry : BlockEntry or None
-        The beginning of the block, if known.
-    is_of_program : bool
-        Whether a call of the program raised `error`. It must then be the last call of the block.
-        An exception of the check must be raised whatever the program does: by a ``raise`` that no
-        condition precedes, or by an expression of literals such as ``1 / 0``.
-
-    The exception must leave no other block or handler inside of the block on its way, since what
-    follows that one would be skipped.
+    The block is a ``with``, whose managers before the last are made by a library such as pytest, or
+    a ``try`` whose ``finally`` runs. `error` must come
+    from a ``raise`` of the block that no ``return``, ``break`` or ``continue`` can prevent, or be
+    all that the last statement of the block computes. The latter must be an operation of the
+    program if `is_of_program`, and otherwise consist of literals and names of `builtins`.
     """
     trace = error.__traceback__
-    if trace is None or entry is None or id(trace.tb_frame) != entry.frame:
+    block, statement, path = _left(error)
+    others = getattr(block, "items", [])[:-1]  # which end after the last
+    if trace is None or not all(_is_of_library(item, trace.tb_frame) for item in others):
         return False
-    frame, last = trace.tb_frame, trace.tb_lasti
-    bytecode = dis.Bytecode(frame.f_code)
-    code = [step for step in bytecode if step.opname != "CACHE"]
-    block = [step for step in code if entry.offset < step.offset <= last]
-    # Where the steps go on after an exception. Another place than that of the block is a handler
-    # inside of it, so a step after it may depend on what the program raised.
-    handlers = [_handler(bytecode, step.offset) for step in block if not _is_await(step)]
-    if not handlers or handlers[-1] != handlers[0]:
+    if isinstance(statement, ast.Raise):
+        before = itertools.chain(*map(ast.walk, block.body[: block.body.index(statement)]))
+        return path[-1] is statement and not any(isinstance(node, _LEAVES) for node in before)
+    if not isinstance(statement, ast.Expr) or statement is not block.body[-1]:
         return False
-    rest = [s for s in code if s.offset > last and s.opname not in ("POP_TOP", "NOP")]
-    # The block ends by calling __exit__ with None three times.
-    is_end = all(step.opname == "LOAD_CONST" and step.argval is None for step in rest[:3])
+    value = statement.value
     if is_of_program:
         inner = trace.tb_next and trace.tb_next.tb_frame.f_globals.get("__name__")
-        return is_end and str(inner).startswith("pytest_promptse.")
-    if trace.tb_next is not None or any(map(_is_branch, block)) or len(set(handlers)) > 1:
-        return False
-    return block[-1].opname == "RAISE_VARARGS" or all(
-        step.opname.startswith(_LITERALS) or _is_builtin(step, frame, any_function=is_end)
-        for step in block
+        whole = (value, value.value if isinstance(value, ast.Await) else value)
+        return path[-1] in whole and str(inner).startswith("pytest_promptse.")
+    return trace.tb_next is None and all(
+        isinstance(node, _LITERALS) or _is_builtin(node, trace.tb_frame) for node in ast.walk(value)
     )
 
 
-def _handler(bytecode: dis.Bytecode, offset: int) -> int | None:
-    """Return the offset at which the code goes on after an exception at `offset`, if it does."""
-    entries = bytecode.exception_entries  # type: ignore[attr-defined]
-    return next((entry.target for entry in entries if entry.start <= offset < entry.end), None)
+def is_in_handler(error: BaseException) -> bool:
+    """Return whether an ``except`` clause of the frame that has caught `error` is running."""
+    return isinstance(_left(error)[0], ast.ExceptHandler)
 
 
-def _is_await(step: dis.Instruction) -> bool:
-    """Return whether a step may belong to an ``await``, which has a handler of its own."""
-    return step.opname in _AWAITS or step.opname in ("YIELD_VALUE", "RESUME", "LOAD_CONST")
+def in_message() -> bool:
+    """Return whether the message of an assertion is being computed, so that it has failed."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the only way to the callers
+    while frame is not None:
+        if not is_library(frame.f_globals.get("__name__", "")):
+            path = _path(frame, frame.f_lasti)
+            if any(isinstance(a, ast.Assert) and b is a.msg for a, b in itertools.pairwise(path)):
+                return True
+        frame = frame.f_back
+    return False
 
 
-def _is_branch(step: dis.Instruction) -> bool:
-    is_jump = step.opcode in dis.hasjrel or step.opcode in dis.hasjabs
-    return (is_jump and step.opname not in _AWAITS) or step.opname in _HANDLERS
+def catcher(error: BaseException) -> Any:
+    """Return the block that names a class that catches `error`, in the code that it has reached.
 
-
-def _is_builtin(step: dis.Instruction, frame: types.FrameType, *, any_function: bool) -> bool:
-    """Return whether a step loads a builtin class, or, with `any_function`, any builtin.
-
-    The result of a function such as ``open`` may depend on what the program has done.
+    None stands for no such block. The function that exchanges messages with programs is none.
     """
-    if step.opname not in ("LOAD_GLOBAL", "LOAD_NAME") or step.argval in frame.f_globals:
-        return False
-    value = getattr(builtins, step.argval, None)
-    return isinstance(value, type) or (any_function and value is not None)
+    trace = error.__traceback__
+    if trace is None or trace.tb_frame.f_globals.get("__name__", "").startswith(_OWN):
+        return None
+    path = _path(trace.tb_frame, trace.tb_lasti)
+    for block, statement in reversed(list(itertools.pairwise(path))):
+        kinds = []
+        if isinstance(block, _TRY) and statement in block.body:
+            kinds = [handler.type for handler in block.handlers]
+        elif isinstance(block, _WITH) and statement in block.body:
+            kinds = [item.context_expr for item in block.items]
+        if any(kind is None or _names(kind, error, trace.tb_frame) for kind in kinds):
+            return block
+    return None
+
+
+def is_being_left(error: BaseException, block: Any) -> bool:
+    """Return whether `error`, which `block` will catch, is still on its way there."""
+    trace = error.__traceback__
+    now = _path(trace.tb_frame, trace.tb_frame.f_lasti) if trace else []
+    return dict(itertools.pairwise(now)).get(block) in block.body
+
+
+def _names(expression: ast.expr, error: BaseException, frame: FrameType) -> bool:
+    """Return whether a part of `expression` is a class of `error`, or a tuple of such."""
+    for node in ast.walk(expression):
+        values = [_value(node, frame)]
+        for value in values:
+            if type(value) is tuple:
+                values += value
+            elif any(value is kind for kind in type(error).__mro__[:-1]):
+                return True
+    return False
+
+
+def _value(node: ast.AST, frame: FrameType) -> Any:
+    """Return the value of a name or an attribute without running code, and None for the rest."""
+    if isinstance(node, ast.Attribute):
+        return inspect.getattr_static(_value(node.value, frame), node.attr, None)
+    if isinstance(node, ast.Name):
+        return (vars(builtins) | frame.f_globals | frame.f_locals).get(node.id)
+    return None
+
+
+def _is_of_library(item: ast.withitem, frame: FrameType) -> bool:
+    made = _value(getattr(item.context_expr, "func", item), frame)
+    module = "" if is_of_program(made) else str(getattr(made, "__module__", ""))
+    return is_library(module) and not module.startswith("pytest_promptse.")
+
+
+def _is_builtin(node: ast.AST, frame: FrameType) -> bool:
+    return (
+        isinstance(node, ast.Name)
+        and hasattr(builtins, node.id)
+        and not (node.id in frame.f_globals or node.id in frame.f_locals)
+    )
+
+
+def _left(error: BaseException) -> tuple[Any, Any, list[ast.AST]]:
+    """Return the innermost block that is being left with `error`, its statement, and the path.
+
+    The block is an ``except`` clause if that is running. The path leads to where `error` was
+    raised, or passed through the frame.
+    """
+    trace = error.__traceback__
+    if trace is None:
+        return None, None, []
+    path = _path(trace.tb_frame, trace.tb_lasti)
+    now = _path(trace.tb_frame, trace.tb_frame.f_lasti)
+    then, running = dict(itertools.pairwise(path)), dict(itertools.pairwise(now))
+    for block in reversed(now):
+        statement, part = then.get(block), running.get(block)
+        if statement not in getattr(block, "body", []):
+            continue
+        if isinstance(part, ast.ExceptHandler) and running.get(part) in part.body:
+            return part, statement, path
+        is_with = isinstance(block, _WITH) and part not in block.body
+        if is_with or (isinstance(block, _TRY) and part in block.finalbody):
+            return block, statement, path
+    return None, None, path
+
+
+def _path(frame: FrameType, offset: int) -> list[ast.AST]:
+    """Return the nodes of the frame's function that contain an instruction, outermost first."""
+    code = frame.f_code
+    found: Any = next(itertools.islice(code.co_positions(), offset // 2, None), (None,))
+    path: list[ast.AST] = []
+    parts: list[ast.AST] = [_tree("".join(linecache.getlines(code.co_filename, frame.f_globals)))]
+    while parts and None not in found:
+        node: Any = parts.pop()
+        if not hasattr(node, "lineno"):  # such as an item of a with block
+            parts += ast.iter_child_nodes(node)
+        elif (node.lineno, node.col_offset) <= (found[0], found[2]) and (
+            (found[1], found[3]) <= (node.end_lineno, node.end_col_offset)
+        ):
+            path = [] if isinstance(node, _SCOPES) else [*path, node]
+            parts = [*ast.iter_child_nodes(node)]
+    return path
+
+
+@lru_cache(maxsize=64)
+def _tree(source: str) -> ast.Module:
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError):
+        return ast.Module([], [])

@@ -12,11 +12,12 @@ import sys
 import threading
 from collections import deque
 from dataclasses import dataclass
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from pytest_promptse.errors import TaskError
 from pytest_promptse.sandbox._annotations import dangerous_annotation
+from pytest_promptse.sandbox._blocks import in_message, is_in_handler, may_suppress
 from pytest_promptse.sandbox._causes import (
     BrokenCheck,
     Cause,
@@ -27,6 +28,7 @@ from pytest_promptse.sandbox._causes import (
     ProgramStopped,
 )
 from pytest_promptse.sandbox._check_objects import CannotCrossError, CheckObjects
+from pytest_promptse.sandbox._failing import failed_assertion, is_assertion
 from pytest_promptse.sandbox._handle import (
     NO_INFO,
     READ_NAMES,
@@ -160,7 +162,8 @@ class Candidate(EntryPoint):
         self._broken_check = ""
         self._surroundings: CheckSurroundings | None = None
         self._is_closed = False
-        self._failed_assertion: BaseException | None = None
+        # The assertions of the check that have failed, as far as they are known.
+        self.failed: list[BaseException] = []
         self.requests = 0
 
     # -- what checks use ------------------------------------------------------------------------
@@ -341,6 +344,7 @@ class Candidate(EntryPoint):
         self._program_objects = ProgramObjects()
         self._check_objects = CheckObjects()
         self._recent.clear()
+        self.failed.clear()
         if self._execution is not None:
             self._execution.close()
 
@@ -409,15 +413,16 @@ class Candidate(EntryPoint):
 
         `args` and `kwargs` are copied to the program, and its changes to them are applied
         afterwards. An exception of the program is raised here. A traceback arrives as None, since
-        its frames are those of the check. A callable that is told of the assertion that is failing
-        returns None here, and so does one that `contextlib` tells of the exception of a block:
-        `contextlib.ExitStack` asks it whether to suppress the exception.
+        its frames are those of the check. A callable that is told of the exception that ends a
+        block returns None here, since `contextlib.ExitStack` asks it whether to suppress that.
         """
-        failing = sys.exception()
-        told = any(value is failing for value in args)
+        leaving = sys.exception()
+        told = leaving is not None and any(value is leaving for value in args)
         args = tuple(None if isinstance(value, TracebackType) else value for value in args)
         called = ("method", target, name) if name else ("call", target)
-        stops = name in ("send", "throw") and hasattr(type(target), "__next__")
+        # A class can claim to be Python's own generator, which may end at any value as well.
+        is_generator = type(target).__module__ == "builtins"
+        stops = name in ("send", "throw") and is_generator
         with self._lock:
             execution = self._need_execution()
             self._require_positional(kwargs)
@@ -427,9 +432,9 @@ class Candidate(EntryPoint):
         if name and not isinstance(target, HandleType):
             refresh(target)
         is_guarded = name in ("__exit__", "__aexit__", "athrow")
-        if failing is not None and told and not is_guarded and self._is_kept(failing):
+        if leaving is not None and told and not is_guarded and not is_in_handler(leaving):
             return _without_result(result) if hasattr(type(result), "__await__") else None
-        if name in ("asend", "athrow") and hasattr(type(target), "__anext__"):
+        if name in ("asend", "athrow") and is_generator:
             mark_step(result)
         return result.value if type(result) is _Shared else result
 
@@ -444,24 +449,14 @@ class Candidate(EntryPoint):
         """Return whether `error` is an exception of the program."""
         return self._raised.get(id(error), (None,))[0] is error
 
-    def _is_kept(self, error: BaseException) -> bool:
-        """Return whether a callable that is told of `error` has no say in whether it goes on."""
-        return self._is_failed_check(error) or _is_told_to_exit(error, module="contextlib")
+    def require_no_failure(self, *, in_handler: bool = False) -> None:
+        """Raise an assertion of the check that has failed and counts, if there is one.
 
-    def _is_failed_check(self, error: BaseException) -> bool:
-        """Return whether `error` is a failed assertion of the check, or of ``pytest.fail``.
-
-        A group of exceptions is one if it contains one.
+        `in_handler` is that of `failed_assertion`.
         """
-        if self.has_raised(error):
-            return False
-        if isinstance(error, BaseExceptionGroup):
-            return any(map(self._is_failed_check, error.exceptions))
-        cancelled = standard.loaded("asyncio.exceptions.CancelledError") or GeneratorExit
-        return isinstance(error, AssertionError) or not isinstance(
-            error,
-            Exception | CheckEnded | cancelled | KeyboardInterrupt | SystemExit | GeneratorExit,
-        )
+        error = failed_assertion(self.failed, self.has_raised, in_handler=in_handler)
+        if error is not None:
+            raise error
 
     def has_named(self, path: str) -> bool:
         """Return whether the program has lately sent a text that ends with a part of `path`."""
@@ -503,6 +498,7 @@ class Candidate(EntryPoint):
         raise stop
 
     def _send(self, execution: Execution, request: tuple[Any, ...]) -> None:
+        self.require_no_failure()
         message = self._encode(request)
         self.requests += 1
         self._send_surroundings(execution, request)
@@ -588,6 +584,7 @@ class Candidate(EntryPoint):
             self.break_check(f"an argument cannot be sent to the program: {error}")
 
     def _send_value(self, value: Any) -> wire.Built:
+        self._require_unraised(value)
         if is_of_program(value):
             if getattr(value, "promptse_owner", None) is not self:
                 raise CannotCrossError("an object of another program cannot be sent to this one")
@@ -598,6 +595,15 @@ class Candidate(EntryPoint):
         if isinstance(value, EntryPoint) and value.promptse_owner is self:
             return wire.Built(wire.REFERENCE, (wire.ENTRY_NUMBER,))
         return self._lend(value)
+
+    def _require_unraised(self, value: Any) -> None:
+        """Raise a failed assertion of the check that would be sent to the program.
+
+        The program could decide whether it counts.
+        """
+        is_raised = isinstance(value, BaseException) and value.__traceback__ is not None
+        if is_raised and not self.has_raised(value) and is_assertion(value):
+            raise value
 
     def _lend(self, value: Any) -> wire.Built:
         if self._language != "python":
@@ -668,7 +674,7 @@ class Candidate(EntryPoint):
                     case ("effects", dict(effects)) if self._surroundings is not None:
                         self._announce_loan()
                         failed = self._surroundings.apply(effects)
-                        self._failed_assertion = self._failed_assertion or failed
+                        self.failed += [failed] if failed is not None else []
                         continue
                     case ("callback", number, operation, callback_args, callback_kwargs):
                         self._call_back(
@@ -679,7 +685,6 @@ class Candidate(EntryPoint):
                     case ("result", value, changed):
                         self._apply(args, kwargs, changed)
                         self._answers += 1
-                        self._raise_failed_assertion()
                         return args[value.place] if type(value) is _Argument else value
                     case (str(kind), BaseException() as error, str(text), changed):
                         error = self._silent.get(id(error), error)
@@ -693,7 +698,6 @@ class Candidate(EntryPoint):
                 wire.WireError, ValueError, TypeError, LookupError, RecursionError, AttributeError
             ) as broken:  # fmt: skip
                 self.fail("exception", f"the program's answer is no plain data: {broken}")
-            self._raise_failed_assertion()
             try:
                 raise self._as_raised(kind, error, text, stops=stops)
             finally:
@@ -718,6 +722,8 @@ class Candidate(EntryPoint):
         return message
 
     def _apply(self, args: tuple[Any, ...], kwargs: dict[str, Any], changed: Any) -> None:
+        if self.failed:
+            self.require_no_failure()
         if changed is not None:
             self._announce_loan()
             new_args, new_kwargs = changed
@@ -740,18 +746,19 @@ class Candidate(EntryPoint):
         may catch, such as too much memory, ends the execution instead. `stops` is that of
         `_await_result`.
         """
-        failing = sys.exception()
-        if failing is not None and (
-            self._is_failed_check(failing)
-            or (
-                _is_told_to_exit(failing)
-                and (isinstance(error, _STOPS) or not self.has_raised(failing))
-            )
+        words = safe_text(error)  # which may be computed by a function of the check
+        self.require_no_failure(in_handler=True)
+        if in_message():
+            raise AssertionError("the program raised an exception in the message of an assertion")
+        leaving = sys.exception()
+        if isinstance(leaving, Exception) and not (
+            is_in_handler(leaving)
+            or (self.has_raised(leaving) and not isinstance(error, _STOPS))
+            or may_suppress(leaving, is_of_program=self.has_raised(leaving))
         ):
-            # In a ``finally`` or ``__exit__``, where it would replace the failure of the check. The
-            # end of a generator would suppress it, also if the program has raised it.
-            return failing
-        words = self._text_of(error)
+            # It would replace what is ending a block of the check, or suppress it as the end of a
+            # generator.
+            return leaving
         name = type(error).__name__
         failure = None
         if kind == "unsendable":
@@ -773,27 +780,6 @@ class Candidate(EntryPoint):
             )
         self._raised[id(error)] = (error, failure, text)
         return error
-
-    def _text_of(self, error: BaseException) -> str:
-        """Return the text of an exception of the program, or an empty string if that raises.
-
-        The text may be a handle's, and computing it may fail an assertion of a function of the
-        check, which is raised.
-        """
-        try:
-            return str(error)
-        except CheckEnded:
-            return ""
-        except Exception as failed:
-            if self._is_failed_check(failed):
-                raise
-            return ""
-
-    def _raise_failed_assertion(self) -> None:
-        """Raise an assertion error of a callback again, since the program may have caught it."""
-        error, self._failed_assertion = self._failed_assertion, None
-        if error is not None:
-            raise error
 
     def _call_back(
         self, execution: Execution, number: Any, operation: Any, args: Any, kwargs: dict[str, Any]
@@ -820,8 +806,8 @@ class Candidate(EntryPoint):
             if isinstance(error, _ENDINGS):
                 # At the program's request, such as ``throw``: not the user's wish to stop pytest.
                 self._raised[id(error)] = (error, None, "")
-            if _contains_assertion(error):
-                self._failed_assertion = error
+            if not isinstance(error, ProgramInterrupt) and is_assertion(error):
+                self.failed.append(error)  # again, since the program may catch it
                 error = RuntimeError("the check has failed")
             message = self._encode(("raise", error))
         self._send_twins(execution)
@@ -845,29 +831,6 @@ class Candidate(EntryPoint):
 
 async def _without_result(awaitable: Any) -> None:
     await awaitable
-
-
-def _contains_assertion(error: BaseException) -> bool:
-    """Return whether an exception of a callback fails the check, or a group contains such a one."""
-    if isinstance(error, BaseExceptionGroup):
-        return any(map(_contains_assertion, error.exceptions))
-    return isinstance(error, AssertionError) or not isinstance(error, Exception | ProgramInterrupt)
-
-
-def _is_told_to_exit(error: BaseException, *, module: str = "") -> bool:
-    """Return whether an ``__exit__`` that was called with `error` is running.
-
-    With `module`, only one that is defined there counts.
-    """
-    frame: FrameType | None = sys._getframe()  # noqa: SLF001 - the only way to the callers
-    while frame is not None:
-        is_of_module = module in ("", frame.f_globals.get("__name__"))
-        if is_of_module and frame.f_code.co_name in ("__exit__", "__aexit__"):
-            for value in frame.f_locals.values():
-                if value is error or (type(value) is tuple and any(v is error for v in value)):
-                    return True
-        frame = frame.f_back
-    return False
 
 
 def _may_change(value: Any) -> bool:

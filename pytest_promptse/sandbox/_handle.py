@@ -28,7 +28,6 @@ from pytest_promptse.sandbox.guest.wire import MODULE_NUMBER, words
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_promptse.sandbox._blocks import BlockEntry
     from pytest_promptse.sandbox._causes import Cause
 
 
@@ -62,6 +61,9 @@ class ProgramOperations(Protocol):
     def can_send(self, value: Any) -> bool:
         """Return whether `value` of the check can be sent to the program."""
 
+    def require_no_failure(self) -> None:
+        """Raise an assertion of the check that has failed and counts, if there is one."""
+
     def fail(self, cause: Cause, detail: str) -> NoReturn:
         """End the check with a failure of the program: its cause and one line for the report."""
 
@@ -80,15 +82,13 @@ class Link:
     """
 
     __slots__ = (
-        *("batch", "end", "entry", "fetched", "given", "is_step", "items", "mixed", "number"),
-        "run",
+        *("batch", "end", "fetched", "given", "is_step", "items", "mixed", "number", "run"),
     )
 
     def __init__(self, number: int, requests: int) -> None:
         self.number = number
         self.mixed = 0
         self.fetched = requests
-        self.entry: BlockEntry | None = None
         self.run: Any = None
         self.is_step = False
         self.items: list[Any] = []

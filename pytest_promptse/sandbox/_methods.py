@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
+import sys
 from typing import TYPE_CHECKING, Any
 
-from pytest_promptse.sandbox import _blocks
-from pytest_promptse.sandbox._causes import ProgramInterrupt
+from pytest_promptse.sandbox._blocks import may_suppress
 from pytest_promptse.sandbox._handle import (
     Handle,
     asked,
@@ -21,7 +20,7 @@ from pytest_promptse.sandbox.guest.objects import BINARY, ORDER, UNARY
 from pytest_promptse.sandbox.guest.wire import words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from pytest_promptse.sandbox._handle import Link, ProgramOperations
 
@@ -72,55 +71,28 @@ def _call(self: Any, *args: Any, **kwargs: Any) -> Any:
 # -- blocks ----------------------------------------------------------------------------------------
 
 
-def _entering(name: str) -> Callable[[Any], Any]:
-    def method(self: Any) -> Any:
-        link_of(self).entry = _blocks.caller()
-        return self.promptse_owner.ask("operate", name, self)
-
-    return method
-
-
-@contextlib.contextmanager
-def _leaving(self: Any, error: BaseException | None) -> Iterator[list[Any]]:
-    """Yield a list for the answer of the program's context manager at the end of a block.
-
-    The list is empty afterwards if the exception of the block is not suppressed.
-
-    An exception of the check stays what it is, whatever the program answers or raises, since it may
-    be a failed assertion. The program may suppress an exception only where that skips nothing (see
-    `_blocks`), and replace its own ones.
-    """
-    may_suppress, may_replace = False, True
-    if error is not None:
-        is_own = self.promptse_owner.has_raised(error)
-        may_suppress = _blocks.may_suppress(error, link_of(self).entry, is_of_program=is_own)
-        may_replace = may_suppress or is_own
-    answer: list[Any] = []
-    try:
-        yield answer
-    except (Exception, ProgramInterrupt):
-        if may_replace:
-            raise
-        may_suppress = False
-    if not may_suppress:
-        answer.clear()
-
-
-def _leave(self: Any, name: str, error: BaseException | None) -> Any:
+def _leave(self: Any, name: str, error: BaseException | None) -> tuple[Any, bool]:
+    """Tell the program that a block ends, and return its answer and whether that may be heeded."""
     kind = None if error is None else type(error)
-    return self.promptse_owner.call(self, (kind, error, None), {}, name=name)
+    is_own = error is not None and self.promptse_owner.has_raised(error)
+    may = (
+        error is not None
+        and error.__traceback__ is not None
+        # Not `contextlib.ExitStack`, whose block is another.
+        and error.__traceback__.tb_frame is sys._getframe(2)  # noqa: SLF001 - no other way
+        and may_suppress(error, is_of_program=is_own)
+    )
+    return self.promptse_owner.call(self, (kind, error, None), {}, name=name), may
 
 
 def _exit(self: Any, _kind: Any, error: Any, _trace: Any) -> bool:
-    with _leaving(self, error) as answer:
-        answer.append(_leave(self, "__exit__", error))
-    return any(answer)
+    answer, may = _leave(self, "__exit__", error)
+    return bool(answer) and may
 
 
 async def _aexit(self: Any, _kind: Any, error: Any, _trace: Any) -> bool:
-    with _leaving(self, error) as answer:
-        answer.append(await _leave(self, "__aexit__", error))
-    return any(answer)
+    answer, may = _leave(self, "__aexit__", error)
+    return bool(await answer) and may
 
 
 # -- coroutines and iterators ----------------------------------------------------------------------
@@ -177,6 +149,7 @@ def _next(self: Any) -> Any:
     if not link.items:
         owner: ProgramOperations = self.promptse_owner
         if link.end is not None:
+            owner.require_no_failure()  # which the end would replace, as an exception does
             raise link.end
         items, done, value = owner.ask("next", self, link.batch, stops=True)
         if type(items) is not list or type(done) is not bool or not (items or done):
@@ -200,7 +173,7 @@ METHODS: dict[str, Any] = {
     **{f"__{name}__": asked(name) for name in (*UNARY, "hash")},
     **{f"__{prefix}{name}__": binary(name, prefix) for name in BINARY for prefix in ("", "r", "i")},
     **{f"__{name}__": _order(name) for name in ORDER},
-    **{f"__{name}__": _entering(name) for name in ("enter", "aenter")},
+    **{f"__{name}__": asked(name) for name in ("enter", "aenter")},
     "__call__": _call,
     "__exit__": _exit,
     "__aexit__": _aexit,

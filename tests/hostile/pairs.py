@@ -8,6 +8,7 @@ check that the sandbox cannot carry out.
 
 from __future__ import annotations
 
+import linecache
 import sys
 import traceback
 import types
@@ -93,6 +94,8 @@ def run_check(pair: Pair, candidate: Any) -> None:
     module = types.ModuleType("check")
     module.__dict__.update(names)
     sys.modules["check"] = module
+    # As `Task` does it: the sandbox reads the source of a check.
+    linecache.cache["check.py"] = (0, None, pair.check.splitlines(keepends=True), "check.py")
     exec(compile(pair.check, "check.py", "exec"), module.__dict__)
 
 

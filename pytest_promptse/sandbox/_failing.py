@@ -1,0 +1,128 @@
+"""The assertions of a check that have failed, in whichever thread or task they are.
+
+While one of them counts, the program is not asked for anything: what it does cannot matter to its
+verdict, and could only hide the assertion.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
+from typing import TYPE_CHECKING, Any
+
+from pytest_promptse.sandbox import _blocks
+from pytest_promptse.sandbox._causes import CheckEnded
+from pytest_promptse.sandbox.guest import standard
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from types import FrameType
+
+_FRAMES = {CoroutineType: "cr_frame", GeneratorType: "gi_frame", AsyncGeneratorType: "ag_frame"}
+_STEPS = frozenset({"async_generator_asend", "async_generator_athrow", "coroutine_wrapper"})
+_CONTROL = (CheckEnded, KeyboardInterrupt, SystemExit, GeneratorExit)
+
+
+def is_assertion(error: BaseException) -> bool:
+    """Return whether `error` is a failed assertion, or an outcome of pytest such as a failure.
+
+    A group of exceptions is one if it contains one.
+    """
+    if isinstance(error, BaseExceptionGroup):
+        return any(map(is_assertion, error.exceptions))
+    cancelled = standard.loaded("asyncio.exceptions.CancelledError") or GeneratorExit
+    return isinstance(error, AssertionError) or not isinstance(
+        error, (Exception, cancelled, *_CONTROL)
+    )
+
+
+def in_flight() -> Iterator[BaseException]:
+    """Yield the exceptions that are handled at present, in this and other threads and tasks.
+
+    Those that they have interrupted, as in a ``finally``, are among them.
+    """
+    errors = list(map(_exception, sys._current_exceptions().values()))  # noqa: SLF001
+    asyncio: Any = sys.modules.get("asyncio")
+    if asyncio is not None:
+        own = asyncio._get_running_loop()  # noqa: SLF001 - the public function raises without one
+        for loop in [own, *_loops_elsewhere()] if own is not None else _loops_elsewhere():
+            errors += _in_tasks(task.get_coro() for task in asyncio.all_tasks(loop))
+    known: set[int] = set()
+    for error in errors:
+        interrupted = error
+        while interrupted is not None and id(interrupted) not in known:
+            known.add(id(interrupted))
+            yield interrupted
+            interrupted = interrupted.__context__
+
+
+def _exception(found: Any) -> Any:
+    return found[1] if isinstance(found, tuple) else found  # a tuple up to Python 3.11
+
+
+def _loops_elsewhere() -> Iterator[Any]:
+    """Yield the event loops of `asyncio` that run in other threads."""
+    for thread, top in sys._current_frames().items():  # noqa: SLF001 - no other way
+        frame: FrameType | None = top if thread != threading.get_ident() else None
+        while frame is not None:
+            names = frame.f_globals.get("__name__"), frame.f_code.co_name
+            if names == ("asyncio.base_events", "run_forever"):
+                yield frame.f_locals["self"]
+            frame = frame.f_back
+
+
+def _in_tasks(coroutines: Iterable[Any]) -> Iterator[BaseException]:
+    """Yield the exceptions that suspended coroutines are handling."""
+    waiting = list(coroutines)
+    for awaited in waiting:
+        if not _is_suspended(awaited):  # such as an awaitable of the program
+            continue
+        for value in gc.get_referents(awaited):
+            if isinstance(value, BaseException):
+                frame = getattr(awaited, _FRAMES.get(type(awaited), "none"), None)
+                if frame is None or not any(value is one for one in frame.f_locals.values()):
+                    yield value
+            elif _is_suspended(value) and not any(value is one for one in waiting):
+                waiting.append(value)
+
+
+def _is_suspended(value: Any) -> bool:
+    return type(value) in _FRAMES or type(value).__name__ in _STEPS
+
+
+def failed_assertion(
+    failed: list[BaseException],
+    is_of_program: Callable[[BaseException], bool],
+    *,
+    in_handler: bool,
+) -> BaseException | None:
+    """Return an assertion of the check that has failed and counts, if there is one.
+
+    It counts unless a block of the check names a class that catches it, and has caught it.
+
+    Parameters
+    ----------
+    failed
+        The known failed assertions. Those that are seen here are added, and those that do not count
+        are removed.
+    is_of_program
+        Returns whether an exception came from the program.
+    in_handler
+        Whether an assertion counts that a block of the check is handling.
+    """
+    found = [error for error in in_flight() if is_assertion(error) and not is_of_program(error)]
+    if in_handler and found:
+        return found[0]
+    failed += [error for error in found if not any(error is known for known in failed)]
+    for error in list(failed):
+        if error.__traceback__ is None:  # made, and not raised
+            continue
+        block = _blocks.catcher(error)
+        is_handled = any(error is other for other in found)
+        if block is None or (is_handled and _blocks.is_being_left(error, block)):
+            return error
+        if not is_handled:
+            failed.remove(error)
+    return None
