@@ -71,6 +71,7 @@ def comparisons(
     suites: int,
     resamples: int,
     seed: int,
+    metric: str = "auc_e",
 ) -> Verdicts:
     """Compare pairs of runs of n tasks, in which the current one lost `loss` on its variants."""
     rng = generator(seed, "compare", str(loss), str(margin), str(n), plan.name)
@@ -80,7 +81,7 @@ def comparisons(
         verdict = compare_runs(
             recorded(after, plan, rng),
             recorded(before, plan, rng),
-            "auc_e",
+            metric,
             mode="promptse",
             distances=DISTANCES,
             margin=margin,

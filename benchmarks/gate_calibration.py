@@ -78,7 +78,17 @@ PAGES = {
     "performance and stability": "../how-to/compare.md",
 }
 # How the names of tables begin that are too long for a page.
-ONLY_KEPT = ("early", "true rates", "ranking", "intervals of rankings", "equivalence")
+ONLY_KEPT = (
+    "compare drop",
+    "early",
+    "true rates",
+    "ranking",
+    "intervals of rankings",
+    "equivalence",
+)
+# The numbers of tasks of the tables of true rates, and the error rate in per cent that is promised.
+TASKS = (3, 8, 20, 50, 164)
+_PROMISED = 4.0
 FULL = Effort(suites=1200, resamples=999, truth=400_000, scored=2000)
 QUICK = Effort(suites=100, resamples=499, truth=100_000, scored=12)
 
@@ -126,7 +136,7 @@ def truths_paper_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
 
 def _true_rates(plan: Sampling, effort: Effort, pool: ProcessPoolExecutor) -> str:
     """Errors of confident gates whose thresholds are figures of the true rates."""
-    sizes = (3, 8, 20, 50, 164)
+    sizes = TASKS
     jobs = {
         (n, name): pool.submit(
             true_rate_misses,
@@ -146,6 +156,40 @@ def _true_rates(plan: Sampling, effort: Effort, pool: ProcessPoolExecutor) -> st
             (name, figure, *(_fails_and_passes(jobs[n, name].result()[figure]) for n in sizes))
             for name in TRUE_RATES
             for figure in TRUE_FIGURES
+        ),
+    )
+
+
+def repeated_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """Cells of the last three tables above 4 %, measured again with five times the suites.
+
+    The largest of hundreds of measured rates is larger than any true one.
+    """
+    found = [
+        (plan, row[0], row[1], n, cell)
+        for plan in PRESETS
+        for line in kept(f"true rates {plan.name}").read_text().splitlines()[4:]
+        for row in [line.strip("| ").split(" | ")]
+        for n, cell in zip(TASKS, row[2:], strict=True)
+        if max(map(float, cell.split(" / "))) > _PROMISED
+    ]
+    jobs = [
+        pool.submit(
+            true_rate_misses,
+            name,
+            n,
+            plan,
+            suites=5 * effort.suites // 3,
+            size=effort.truth,
+            seed=effort.seed + 1,
+        )
+        for plan, name, _, n, _ in found
+    ]
+    return table(
+        ("model", "gate", "preset", "tasks", "first", "again"),
+        (
+            (name, figure, plan.name, str(n), cell, _fails_and_passes(job.result()[figure]))
+            for (plan, name, figure, n, cell), job in zip(found, jobs, strict=True)
         ),
     )
 
@@ -171,7 +215,7 @@ def one_task_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
 
 def noiseless_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     """Errors of the gates on shortfall and flips, with thresholds that are true figures."""
-    sizes = (3, 8, 20, 50, 164)
+    sizes = TASKS
     jobs = {
         (plan, name, n): pool.submit(
             noiseless_misses,
@@ -486,6 +530,32 @@ def compare_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     )
 
 
+def compare_drop_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """Verdicts of comparisons of the drop, with a margin of 0.05."""
+    jobs = {
+        (n, loss): pool.submit(
+            comparisons,
+            loss,
+            0.05,
+            n,
+            CI,
+            suites=effort.suites // 3,
+            resamples=effort.resamples,
+            seed=effort.seed,
+            metric="drop",
+        )
+        for n in (20, 50, 164)
+        for loss in (0.0, 0.05, 0.1)
+    }
+    return table(
+        ("tasks", "every variant falls by", "pass", "inconclusive", "fail"),
+        (
+            (str(n), f"{loss:g}", *map(_percent, vars(job.result()).values()))
+            for (n, loss), job in jobs.items()
+        ),
+    )
+
+
 def emotions_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     """Intervals over tasks, and over tasks and emotions, with emotions drawn at random."""
     jobs = {
@@ -695,6 +765,7 @@ TABLES: dict[str, Callable[[Effort, ProcessPoolExecutor], str]] = {
     "truths ci": truths_ci_table,
     "truths paper": truths_paper_table,
     **{f"true rates {plan.name}": partial(_true_rates, plan) for plan in PRESETS},
+    "true rates repeated": repeated_table,
     "true rates one task": one_task_table,
     "true rates of worst tasks": noiseless_table,
     "family": family_table,
@@ -709,6 +780,7 @@ TABLES: dict[str, Callable[[Effort, ProcessPoolExecutor], str]] = {
     "single rounds": single_rounds_table,
     **{f"early {plan.name}": partial(_early, plan) for plan in (CI, PAPER)},
     "compare": compare_table,
+    "compare drop": compare_drop_table,
     "emotions": emotions_table,
     "odds ratio": odds_ratio_table,
     "ranking": ranking_table,
@@ -747,6 +819,11 @@ def write_into(page: str, name: str, text: str) -> str:
     return f"{before}{start}\n{text}\n{close}{after}"
 
 
+def kept(name: str) -> Path:
+    """Return the file of a table."""
+    return RESULTS / f"{name.replace(' ', '-')}.md"
+
+
 def keep(name: str, text: str, effort: Effort) -> None:
     """Write a table to the results, with what it was measured by."""
     RESULTS.mkdir(exist_ok=True)
@@ -756,7 +833,7 @@ def keep(name: str, text: str, effort: Effort) -> None:
         f"{platform.python_version()}, seed {effort.seed}, {effort.suites} suites for the largest "
         "table"
     )
-    (RESULTS / f"{name.replace(' ', '-')}.md").write_text(f"{head}\n\n{text}\n")
+    kept(name).write_text(f"{head}\n\n{text}\n")
 
 
 def main() -> None:

@@ -272,7 +272,7 @@ def drop_bounds(values: Floats) -> Interval:
     They gain at most as much as the task that gained most, and may lose everything. If they might
     gain everything, a suite of few tasks could never show a loss. Tasks that lose alike by chance,
     such as three of a model that loses half of every pass rate, do not show it either: Student's
-    interval alone would miss the mean of such a skewed figure in 6 % of the suites.
+    interval alone misses the mean of such a skewed figure too often.
 
     Parameters
     ----------
