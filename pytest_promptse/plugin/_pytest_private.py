@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import contextlib
 from typing import TYPE_CHECKING, Any
-from unittest import TestCase
+from unittest import TestCase, mock
 
 import pytest
 from _pytest.assertion import rewrite
 from _pytest.logging import caplog_handler_key
+
+from pytest_promptse.sandbox import _failing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -126,28 +128,28 @@ def temporary_folder(item: pytest.Item | pytest.FixtureRequest) -> str | None:
 def failures_noted(note: Callable[[BaseException], None]) -> Iterator[None]:
     """Call `note` in the block with each assertion that fails, before anything can handle it.
 
-    Those are the assertions that pytest has rewritten, ``pytest.fail`` and what uses it, and the
-    methods of `unittest.TestCase`. No public hook is called for them.
+    Those are the assertions that pytest has rewritten, those of suite files, ``pytest.fail`` and
+    what uses it, and the methods of `unittest.TestCase` and of mocks. No public hook is called for
+    them.
     """
     explain: Any = rewrite._format_explanation  # type: ignore[attr-defined] # noqa: SLF001
     failure = pytest.fail.Exception
-    noted = {"__init__": _noting(AssertionError, note), "__module__": "builtins"}
+    names = {"__init__": _noting(AssertionError, note), "__module__": "builtins"}
+    noted = type("AssertionError", (AssertionError,), names)
 
     def fail(explanation: str) -> str:
         __tracebackhide__ = True
         text: str = explain(explanation)
         if rewrite._check_if_assertion_pass_impl():  # noqa: SLF001 - one that holds may be explained
             return text
-        error = AssertionError(text)
-        note(error)
-        raise error
+        raise noted(text)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rewrite, "_format_explanation", fail)
+        patch.setattr(_failing, "note", note)
         patch.setattr(failure, "__init__", _noting(failure, note))
-        patch.setattr(
-            TestCase, "failureException", type("AssertionError", (AssertionError,), noted)
-        )
+        patch.setattr(TestCase, "failureException", noted)
+        patch.setattr(mock, "AssertionError", noted, raising=False)  # which it raises by this name
         yield
 
 

@@ -66,11 +66,11 @@ def is_in_handler(error: BaseException) -> bool:
     return isinstance(_left(error)[0], ast.ExceptHandler)
 
 
-def in_message() -> bool:
-    """Return whether the message of an assertion is being computed, so that it has failed."""
+def in_message(of: FrameType | None = None) -> bool:
+    """Return whether the message of an assertion, in the frame `of` or any, is being computed."""
     frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the only way to the callers
     while frame is not None:
-        if not is_library(frame.f_globals.get("__name__", "")):
+        if frame is of or (of is None and not is_library(frame.f_globals.get("__name__", ""))):
             path = _path(frame, frame.f_lasti)
             if any(isinstance(a, ast.Assert) and b is a.msg for a, b in itertools.pairwise(path)):
                 return True
@@ -81,10 +81,12 @@ def in_message() -> bool:
 def catcher(error: BaseException) -> Any:
     """Return the block that names a class that catches `error`, in the code that it has reached.
 
-    None stands for no such block. The function that exchanges messages with programs is none.
+    None stands for no such block. The function that exchanges messages with programs is none, and
+    neither is a thread, which only warns of an exception.
     """
     trace = error.__traceback__
-    if trace is None or trace.tb_frame.f_globals.get("__name__", "").startswith(_OWN):
+    module = "" if trace is None else trace.tb_frame.f_globals.get("__name__", "")
+    if trace is None or module == "threading" or module.startswith(_OWN):
         return None
     path = _path(trace.tb_frame, trace.tb_lasti)
     for block, statement in reversed(list(itertools.pairwise(path))):

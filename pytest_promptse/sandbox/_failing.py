@@ -6,10 +6,11 @@ verdict, and could only hide the assertion.
 
 from __future__ import annotations
 
+import ast
 import gc
 import sys
 import threading
-from types import AsyncGeneratorType, CoroutineType, GeneratorType
+from types import AsyncGeneratorType, CoroutineType, GeneratorType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox import _blocks
@@ -17,12 +18,49 @@ from pytest_promptse.sandbox._causes import CheckEnded
 from pytest_promptse.sandbox.guest import standard
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from types import FrameType
+    from collections.abc import Callable, Collection, Iterable, Iterator
+    from types import CodeType, FrameType
+
+FAILURE = "promptse_failure"
+"""The name of `failure` in the namespace of code that `compiled` has made."""
 
 _FRAMES = {CoroutineType: "cr_frame", GeneratorType: "gi_frame", AsyncGeneratorType: "ag_frame"}
 _STEPS = frozenset({"async_generator_asend", "async_generator_athrow", "coroutine_wrapper"})
 _CONTROL = (CheckEnded, KeyboardInterrupt, SystemExit, GeneratorExit)
+
+
+def note(error: BaseException) -> None:
+    """Note an assertion that fails. Another function takes its place while a check runs."""
+
+
+def failure() -> Callable[..., AssertionError]:
+    """Note the assertion that fails in the caller, and return what gives it its message.
+
+    Computing the message may raise an exception, which a block of the check may expect.
+    """
+    error = AssertionError()
+    frame = sys._getframe(1)  # noqa: SLF001 - the only way to the caller
+    error.__traceback__ = TracebackType(None, frame, frame.f_lasti, frame.f_lineno)
+    note(error)
+
+    def with_message(*args: object) -> AssertionError:
+        error.args = args
+        return error.with_traceback(None)
+
+    return with_message
+
+
+class _Noting(ast.NodeTransformer):
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        made = ast.Call(ast.Call(ast.Name(FAILURE, ast.Load()), [], []), [], [])
+        made.args += [node.msg] if node.msg is not None else []
+        branch = ast.If(ast.UnaryOp(ast.Not(), node.test), [ast.Raise(made)], [])
+        return ast.fix_missing_locations(ast.copy_location(branch, node))
+
+
+def compiled(source: str, path: str) -> CodeType:
+    """Compile the source of a check so that its assertions are noted when they fail."""
+    return compile(_Noting().visit(ast.parse(source)), path, "exec")
 
 
 def is_assertion(error: BaseException) -> bool:
@@ -38,24 +76,28 @@ def is_assertion(error: BaseException) -> bool:
     )
 
 
-def in_flight() -> Iterator[BaseException]:
-    """Yield the exceptions that are handled at present, in this and other threads and tasks.
+def in_flight() -> Collection[BaseException]:
+    """Return the exceptions that are handled at present, in this and other threads and tasks.
 
     Those that they have interrupted, as in a ``finally``, are among them.
     """
-    errors = list(map(_exception, sys._current_exceptions().values()))  # noqa: SLF001
     asyncio: Any = sys.modules.get("asyncio")
-    if asyncio is not None:
-        own = asyncio._get_running_loop()  # noqa: SLF001 - the public function raises without one
-        for loop in [own, *_loops_elsewhere()] if own is not None else _loops_elsewhere():
-            errors += _in_tasks(task.get_coro() for task in asyncio.all_tasks(loop))
-    known: set[int] = set()
+    own = asyncio and asyncio._get_running_loop()  # noqa: SLF001 - the public one raises without
+    tasks = asyncio.all_tasks(own) - {asyncio.current_task()} if own is not None else None
+    others = len(sys._current_frames()) > 1  # noqa: SLF001 - also threads that no module knows
+    if not (tasks or others or sys.exception()):
+        return []  # the common case
+    errors = list(map(_exception, sys._current_exceptions().values()))  # noqa: SLF001
+    if asyncio is not None and others:
+        tasks = (tasks or set()).union(*map(asyncio.all_tasks, _loops_elsewhere()))
+    errors += _in_tasks(task.get_coro() for task in tasks or ())
+    known: dict[int, BaseException] = {}
     for error in errors:
         interrupted = error
         while interrupted is not None and id(interrupted) not in known:
-            known.add(id(interrupted))
-            yield interrupted
+            known[id(interrupted)] = interrupted
             interrupted = interrupted.__context__
+    return known.values()
 
 
 def _exception(found: Any) -> Any:
@@ -112,12 +154,16 @@ def failed_assertion(
     in_handler
         Whether an assertion counts that a block of the check is handling.
     """
-    found = [error for error in in_flight() if is_assertion(error) and not is_of_program(error)]
+    handled = in_flight()
+    if not (handled or failed):
+        return None
+    found = [error for error in handled if is_assertion(error) and not is_of_program(error)]
     if in_handler and found:
         return found[0]
     failed += [error for error in found if not any(error is known for known in failed)]
     for error in list(failed):
-        if error.__traceback__ is None:  # made, and not raised
+        trace = error.__traceback__
+        if trace is None or _blocks.in_message(trace.tb_frame):  # made, and not raised yet
             continue
         block = _blocks.catcher(error)
         is_handled = any(error is other for other in found)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_promptse.config._options import CALLED_LANGUAGES
 from pytest_promptse.errors import TaskError
 from pytest_promptse.runtimes._detect import language_of_prompt
+from pytest_promptse.sandbox._failing import FAILURE, compiled, failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -259,7 +260,8 @@ class Task:
                 example.check(candidate)
             return
         code = self._check_code
-        namespace: dict[str, Any] = {"__name__": f"promptse_check_{self.entry_point}"}
+        name = f"promptse_check_{self.entry_point}"
+        namespace: dict[str, Any] = {"__name__": name, FAILURE: failure}
         with repeatable_random():
             try:
                 exec(code, namespace)  # noqa: S102 - the user's own check
@@ -290,7 +292,7 @@ class Task:
             raise TaskError(f"task {self.id!r} brings no check of its own; assert in the test body")
         source = f"{self.setup}\n\n{self.tests}\n"
         try:
-            code = compile(source, self._check_file, "exec")
+            code = compiled(source, self._check_file)
         except (SyntaxError, ValueError) as error:
             raise TaskError(f"task {self.id!r}: its check is not Python: {error}") from None
         # Lets tracebacks quote the check: https://docs.python.org/3/library/linecache.html

@@ -3,6 +3,7 @@
 import asyncio
 import concurrent.futures
 import contextlib
+import textwrap
 import threading
 import unittest
 import warnings
@@ -11,6 +12,8 @@ from unittest import mock
 
 import pytest
 from scripted_answers import attack
+
+from pytest_promptse import Task
 
 # -- blocks ----------------------------------------------------------------------------------------
 
@@ -657,3 +660,185 @@ def test_a_loop_around_asend(candidate):
             assert square == squares.number**2
 
     asyncio.run(main())
+
+
+# -- assertions that nothing of the check catches ---------------------------------------------------
+
+
+@attack(6, JUDGE.format(0), honest=HONEST)
+def test_a_thread_whose_assertion_only_warns(candidate):
+    def work():
+        assert candidate(3) == 9
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+
+@attack(6, wrong="def f(x): return 0", honest=HONEST)
+def test_a_thread_that_hands_over_its_assertion(candidate):
+    errors = []
+
+    def work():
+        try:
+            assert candidate(3) == 5
+        except AssertionError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    with concurrent.futures.ThreadPoolExecutor(1) as pool, pytest.raises(AssertionError):
+        pool.submit(work_with, candidate, 5).result()
+    assert candidate(3) == 9
+
+
+def work_with(candidate, expected):
+    assert candidate(3) == expected
+
+
+# -- an error of the check itself that takes the place of an assertion ------------------------------
+
+DATA = "def f(x): return {}"
+
+
+@attack(6, DATA.format("{'n': 0}"), honest=DATA.format("{'n': 3, 'rest': 1, 'x': 2}"))
+def test_data_that_fails_a_finally_after_an_assertion_of_a_mock(candidate):
+    out = candidate(1)
+    seen = mock.Mock()
+    seen(out["n"])
+    with pytest.raises(KeyError):
+        try:
+            seen.assert_called_once_with(3)
+        finally:
+            out.pop("rest")
+        out["absent"]
+
+
+@attack(6, DATA.format("{'n': 0}"), honest=DATA.format("{'n': 3, 'rest': 1, 'x': 2}"))
+def test_data_that_fails_a_finally_after_an_assertion_of_an_awaited_mock(candidate):
+    async def main(out):
+        seen = mock.AsyncMock()
+        await seen(out["n"])
+        with pytest.raises(KeyError):
+            try:
+                seen.assert_awaited_once_with(3)
+            finally:
+                out.pop("rest")
+            out["absent"]
+
+    asyncio.run(main(candidate(1)))
+
+
+@attack(6, wrong=DATA.format("0"), honest=DATA.format("x * x"))
+def test_assertions_of_mocks_that_must_fail(candidate):
+    seen = mock.Mock()
+    seen(candidate(3))
+    with pytest.raises(AssertionError):
+        seen.assert_called_once_with(5)
+    seen.assert_called_once_with(9)
+
+
+# -- assertions of suite files and data sets --------------------------------------------------------
+
+
+def check(candidate, body):
+    """Run a check as a suite file has it."""
+    source = "def check(candidate):\n" + textwrap.indent(textwrap.dedent(body), "    ")
+    Task(id="own", prompt="Write `f`.", entry_point="f", tests=source).check(candidate)
+
+
+@attack(6, DATA.format("{'n': 0}"), honest=DATA.format("{'n': 3, 'rest': 1}"))
+def test_a_finally_of_a_suite(candidate):
+    check(
+        candidate,
+        """
+        out = candidate(1)
+        try:
+            try:
+                assert out["n"] == 3
+            finally:
+                out.pop("rest")
+            out["x"]
+        except KeyError:
+            pass
+        """,
+    )
+
+
+@attack(6, DATA.format("{'n': 0}"), honest=DATA.format("{'n': 3}"))
+def test_the_message_of_a_suite(candidate):
+    check(
+        candidate,
+        """
+        out = candidate(1)
+        try:
+            assert out["n"] == 3, f"{out['reason']}"
+            out["x"]
+        except KeyError:
+            pass
+        """,
+    )
+
+
+@attack(6, HIDES, honest=CLOSES)
+def test_the_message_of_a_suite_that_asks_the_program(candidate):
+    check(
+        candidate,
+        """
+        try:
+            c = candidate()
+            assert c.n == 3, f"not 3: {c.close()}"
+            candidate(-1)
+        except ValueError:
+            pass
+        """,
+    )
+
+
+@attack(6, DATA.format("[0]"), honest=DATA.format("[3, 1]"))
+def test_a_thread_of_a_suite(candidate):
+    check(
+        candidate,
+        """
+        import threading
+        out = candidate(1)
+        def work():
+            assert out[0] == 3
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        """,
+    )
+
+
+@attack(
+    6,
+    wrong="def f(x): return 5",
+    honest=("n = 0\ndef f(x):\n    global n\n    n += 1\n    return x * x if n > 2 else 5",),
+)
+def test_a_suite_that_handles_its_assertions(candidate):
+    check(
+        candidate,
+        """
+        for attempt in range(4):
+            try:
+                assert candidate(3) == 9, f"{attempt}: {candidate(3)}, {attempt and 1 / 0}"
+                break
+            except (AssertionError, ZeroDivisionError):
+                if attempt == 3:
+                    raise
+        try:
+            assert candidate(2) == 5, "not 5"
+        except AssertionError as error:
+            assert str(error) == "not 5"
+        def numbers():
+            assert (value := candidate(2)) == 5, (yield value)
+        it = numbers()
+        assert next(it) == 4
+        try:
+            next(it)
+        except AssertionError:
+            pass
+        """,
+    )
