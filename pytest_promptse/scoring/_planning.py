@@ -1,9 +1,8 @@
 """What a gate on the drop can decide with a planned number of tasks, variants and samples.
 
 The answers are for a simple model: every original has one true pass rate, and every variant a lower
-one by the drop. They follow from normal approximations of the intervals that the gate takes, with a
-fixed seed, so they need no measured data. ``benchmarks/planning.py`` compares them with simulated
-suites.
+one by the drop. Suites are simulated with a fixed seed, and their intervals are approximated, so no
+measured data are needed. ``benchmarks/planning.py`` compares them with the intervals themselves.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import scipy
 
-from pytest_promptse.scoring._intervals import SIGNED, drop_bounds, exact_interval, generator
+from pytest_promptse.scoring._intervals import generator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,9 +25,9 @@ POWER = 0.8
 # The quantile of the spread that `_intervals.shifted_interval` takes.
 _OVER_RERUNS = float(-scipy.special.ndtri(0.0075))
 # Simulated suites.
-_SIMULATED = 200
-# Draws of the weights of unseen tasks, and the rank of the limit among them.
-_DRAWS, _RANK = 999, 25
+_SIMULATED = 400
+# Draws of the weights of tasks.
+_DRAWS = 1999
 _RERUNS = 4000
 _MOST_TASKS = 2000
 _MOST_SAMPLES = 1024
@@ -76,33 +75,13 @@ class DropPlan:
         """Return the probability that the gate fails a model that truly loses `drop`."""
         if drop > self.pass_rate or drop <= threshold:
             return 0.0
-        if self.over_reruns:
-            drops, errors = self._simulated_reruns(drop)
-            return float(np.mean(drops - _OVER_RERUNS * errors > threshold))
-        by_task, half = self._simulated_tasks(drop)
-        rng = generator(0, "unseen tasks", str(self.tasks))
-        # The rank of the limit among the draws, as in `_intervals.exact_interval`.
-        weight = rng.standard_exponential((_DRAWS, self.tasks + 1))
-        seen = by_task @ weight[:, :-1].T
-        worst = np.minimum(0.0, by_task.min(axis=1))
-        lows = (seen + np.outer(worst, weight[:, -1])) / weight.sum(axis=1)
-        exact = np.partition(lows, _RANK - 1, axis=1)[:, _RANK - 1]
-        return float(np.mean(np.minimum(by_task.mean(axis=1) - half, exact) > threshold))
+        low, _ = self._limits(drop)
+        return float(np.mean(low > threshold))
 
     def passes(self, threshold: float) -> float:
         """Return the probability that the gate passes a model that loses nothing."""
-        if self.over_reruns:
-            drops, errors = self._simulated_reruns(0.0)
-            return float(np.mean(drops + _OVER_RERUNS * errors <= threshold))
-        by_task, half = self._simulated_tasks(0.0)
-        rng = generator(0, "drop plan", str(self.tasks))
-        met = by_task.mean(axis=1) + half <= threshold
-        for at in np.flatnonzero(met):
-            values = np.clip(by_task[at], *SIGNED)
-            bounds = drop_bounds(values)
-            exact = exact_interval(values, bounds=bounds, resamples=999, rng=rng)
-            met[at] = exact is not None and exact[1] <= threshold
-        return float(met.mean())
+        _, high = self._limits(0.0)
+        return float(np.mean(high <= threshold))
 
     def detects(self, threshold: float) -> float | None:
         """Return the smallest drop that fails in 80 % of the runs, or None if no drop does."""
@@ -117,8 +96,9 @@ class DropPlan:
 
     def least_threshold(self) -> float | None:
         """Return the smallest threshold, in hundredths, that passes no loss in 80 % of the runs."""
+        _, high = self._limits(0.0)
         steps = (step / 100 for step in range(1, 100))
-        return next((value for value in steps if self.passes(value) >= POWER), None)
+        return next((value for value in steps if np.mean(high <= value) >= POWER), None)
 
     def larger(self, threshold: float) -> Iterator[tuple[Literal["tasks", "samples"], DropPlan]]:
         """Yield plans that pass a model without a loss in 80 % of the runs, by what they raise.
@@ -140,23 +120,46 @@ class DropPlan:
         if more_samples is not None:
             yield "samples", more_samples
 
-    def _error(self, drop: float) -> float:
-        """Return the standard error of the drop over tasks."""
-        lower = self.pass_rate - drop
-        variance = self.pass_rate * (1.0 - self.pass_rate) / self.original_samples
-        variance += lower * (1.0 - lower) / (self.samples * self.variants)
-        return math.sqrt((variance + self.spread**2) / self.tasks)
+    def _limits(self, drop: float) -> tuple[Floats, Floats]:
+        """Return the limits of the drop in simulated suites that truly lose `drop`.
 
-    def _simulated_tasks(self, drop: float) -> tuple[Floats, Floats]:
-        """Return measured drops of the tasks of suites, and half the width of their intervals.
-
-        The drops have shape (S, n), and the half-widths of Student's intervals shape (S,).
+        Each has shape (S,). Over tasks, they are those of three intervals together: Student's, the
+        BCa bootstrap and the exact one.
         """
+        if self.over_reruns:
+            drops, errors = self._simulated_reruns(drop)
+            return drops - _OVER_RERUNS * errors, drops + _OVER_RERUNS * errors
+        n = self.tasks
+        by_task = self._simulated_tasks(drop)
+        mean = by_task.mean(axis=1)
+        quantile = float(scipy.special.stdtrit(n - 1, 0.975))
+        half = quantile * by_task.std(axis=1, ddof=1) / math.sqrt(n)
+        rng = generator(0, "weights", str(n))
+        tail = max(scipy.special.ndtr(-math.sqrt(n / (n - 1)) * quantile), 1.0 / _DRAWS)
+        resampled = by_task @ (rng.multinomial(n, np.full(n, 1.0 / n), _DRAWS) / n).T
+        bca_low, bca_high = _bca(by_task, resampled, tail)
+        weight = rng.standard_exponential((_DRAWS, n + 1))
+        weight /= weight.sum(axis=1, keepdims=True)
+        seen = by_task @ weight[:, :-1].T
+        least, most = np.minimum(0.0, by_task.min(axis=1)), 1.0
+        # The ranks of the limits among the draws, as in `_intervals.exact_interval`.
+        rank = int(0.025 * (_DRAWS + 1))
+        lows = np.partition(seen + np.outer(least, weight[:, -1]), rank - 1, axis=1)
+        highs = np.partition(seen + most * weight[:, -1], _DRAWS - rank, axis=1)
+        return (
+            np.min([mean - half, bca_low, lows[:, rank - 1]], axis=0),
+            np.max([mean + half, bca_high, highs[:, _DRAWS - rank]], axis=0),
+        )
+
+    def _simulated_tasks(self, drop: float) -> Floats:
+        """Return measured drops of the n tasks of suites, shape (S, n)."""
         rng = generator(0, "drop plan", str(self.tasks))
-        spread = self._error(drop) * math.sqrt(self.tasks)
-        by_task = drop + rng.standard_normal((_SIMULATED, self.tasks)) * spread
-        quantile = float(scipy.special.stdtrit(self.tasks - 1, 0.975))
-        return by_task, quantile * by_task.std(axis=1, ddof=1) / math.sqrt(self.tasks)
+        shape = (_SIMULATED, self.tasks)
+        k = self.variants * self.samples
+        original = rng.binomial(self.original_samples, self.pass_rate, shape)
+        rates = self.pass_rate - drop - self.spread * rng.standard_normal(shape)
+        variants = rng.binomial(k, np.clip(rates, 0.0, 1.0))
+        return np.asarray(original / self.original_samples - variants / k)
 
     def _simulated_reruns(self, drop: float) -> tuple[Floats, Floats]:
         """Return measured drops and the standard errors of their resamples, shape (R,) each."""
@@ -168,6 +171,27 @@ class DropPlan:
         variance = _resampled_variance(original, self.original_samples, alone=self.tasks == 1)
         variance += _resampled_variance(variants, self.samples) / self.variants
         return original - variants, np.sqrt(variance / self.tasks)
+
+
+def _bca(values: Floats, resampled: Floats, tail: float) -> tuple[Floats, Floats]:
+    """Return the BCa limits of the means of S samples, each of which is missed with `tail`.
+
+    `values` has shape (S, n), and `resampled` the R means of their resamples, shape (S, R).
+    """
+    special = scipy.special
+    mean = values.mean(axis=1, keepdims=True)
+    apart = values - mean
+    scale = np.maximum((apart**2).sum(axis=1), 1e-12) ** 1.5
+    acceleration = (apart**3).sum(axis=1) / (6.0 * scale)
+    below = (resampled < mean).mean(axis=1) + (resampled == mean).mean(axis=1) / 2.0
+    shift = special.ndtri(np.clip(below, 1e-9, 1.0 - 1e-9))
+    ordered = np.sort(resampled, axis=1)
+    limits = []
+    for z in (special.ndtri(tail), -special.ndtri(tail)):
+        level = special.ndtr(shift + (shift + z) / (1.0 - acceleration * (shift + z)))
+        places = np.rint(level * (resampled.shape[1] - 1)).astype(int)
+        limits.append(np.take_along_axis(ordered, places[:, None], axis=1)[:, 0])
+    return limits[0], limits[1]
 
 
 def _resampled_variance(rates: Floats, n: int, *, alone: bool = False) -> Floats:
