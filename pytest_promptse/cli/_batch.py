@@ -100,7 +100,12 @@ def _add_export(commands: Subparsers) -> None:
         metavar="X",
         help="price of a batch relative to --promptse-price (default: %(default)s)",
     )
-    export.add_argument("pytest", nargs="*", metavar="PYTEST-ARGUMENTS", help="after --")
+    export.add_argument(
+        "pytest",
+        nargs="*",
+        metavar="PYTEST-ARGUMENTS",
+        help="tests and options of the later run, after --",
+    )
     export.set_defaults(func=_export)
 
 
@@ -117,7 +122,7 @@ def _add_run(commands: Subparsers) -> None:
         "--ray",
         required=True,
         metavar="ADDRESS",
-        help="HOST:PORT of the cluster, auto for that of this machine, local for one of its own",
+        help="HOST:PORT of the cluster, auto for that of this machine, local for a new one",
     )
     run.add_argument(
         "--base-url",
@@ -128,7 +133,7 @@ def _add_run(commands: Subparsers) -> None:
         "--concurrency",
         type=int,
         metavar="N",
-        help="requests at the same time: over all tasks for a server (default: 64), of each vLLM "
+        help="concurrent requests: of the whole cluster to a server (default: 64), or of each vLLM "
         "replica (default: 256)",
     )
     run.add_argument(

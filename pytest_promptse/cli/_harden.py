@@ -56,8 +56,8 @@ def add_parser(subparsers: Subparsers) -> None:
         type=int,
         default=4,
         metavar="K",
-        help="most variants per distance in the search (default: 4); the confirmation has twice "
-        "as many",
+        help="maximum number of variants per distance in the search (default: 4); the confirmation "
+        "has twice as many",
     )
     harden.add_argument(
         "--max-cost", metavar="X", help="maximum cost of all runs; needs promptse_price"
@@ -114,7 +114,7 @@ def _harden(chosen: argparse.Namespace) -> int:
         runs.plan()
         hardening = harden(runs.measure, useful, variants=chosen.variants)
     except KeyboardInterrupt:
-        sys.stderr.write("promptse: stopped; the same command goes on where this one stopped\n")
+        sys.stderr.write("promptse: stopped; run the same command again to continue\n")
         return _INTERRUPTED
     lines: list[str] = []
     if hardening.result == "mended" and hardening.winner is not None:

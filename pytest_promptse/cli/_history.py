@@ -39,8 +39,8 @@ def add_parser(subparsers: Subparsers) -> None:
         "--test", default="", metavar="NODEID", help="only suites whose id starts with this"
     )
     history.add_argument("--html", type=Path, metavar="PATH", help="write a page with plots")
-    history.add_argument("--csv", type=Path, metavar="FOLDER", help="write each course as CSV")
-    history.add_argument("--json", type=Path, metavar="PATH", help="write the courses as JSON")
+    history.add_argument("--csv", type=Path, metavar="FOLDER", help="write the tables as CSV")
+    history.add_argument("--json", type=Path, metavar="PATH", help="write the figures as JSON")
     history.set_defaults(func=_history)
 
 

@@ -251,8 +251,8 @@ def _first_test(path: Path) -> str:
     if path.suffix == ".py":
         return _TEST
     raise SettingsError(
-        f"init: {str(path)!r} is no test file; name one that ends in .py, or in {_SUITE_NAME} for "
-        "a suite without Python"
+        f"init: {str(path)!r} is not a test file; name one that ends in .py, or in {_SUITE_NAME} "
+        "for a suite without Python"
     )
 
 

@@ -57,7 +57,7 @@ def add_merge_options(merge: argparse.ArgumentParser) -> None:
         "--compare-missing",
         choices=("fail", "warn"),
         help="outcome if the baseline lacks a suite: fail (default with --compare-fail) or warn, "
-        "with which there may also be no baseline",
+        "which also allows a missing baseline",
     )
     merge.add_argument("--save", metavar="NAME", help="save the record as this baseline")
     merge.add_argument(

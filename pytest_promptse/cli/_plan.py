@@ -1,4 +1,4 @@
-"""``promptse plan``: what gates decide with a number of tasks and samples."""
+"""``promptse plan``: which losses gates find with a number of tasks and samples."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def add_parser(subparsers: Subparsers) -> None:
     """Add the ``plan`` command, which sets ``func``. ``func`` returns the exit code."""
     plan = subparsers.add_parser(
         "plan",
-        help="say what gates decide with a number of tasks and samples",
+        help="say which losses gates find with a number of tasks and samples",
         description="Say which loss a gate max_drop finds, how often it passes a model that loses "
-        "nothing, and how many tasks or samples a lower threshold takes. Nothing is "
+        "nothing, and how many tasks or samples a lower threshold needs. Nothing is "
         "requested.",
     )
     plan.add_argument("--tasks", type=int, default=1, metavar="N", help="tasks (default: 1)")

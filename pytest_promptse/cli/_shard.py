@@ -37,7 +37,7 @@ def add_parser(subparsers: Subparsers) -> None:
         "--ray",
         required=True,
         metavar="ADDRESS",
-        help="HOST:PORT of the cluster, auto for that of this machine, local for one of its own",
+        help="HOST:PORT of the cluster, auto for that of this machine, local for a new one",
     )
     run.add_argument("--shards", type=int, required=True, metavar="N", help="number of shards")
     run.add_argument(
@@ -49,7 +49,12 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     add_store_option(run)
     add_merge_options(run)
-    run.add_argument("pytest", nargs="*", metavar="PYTEST-ARGUMENTS", help="after --")
+    run.add_argument(
+        "pytest",
+        nargs="*",
+        metavar="PYTEST-ARGUMENTS",
+        help="tests and options of pytest, after --",
+    )
     run.set_defaults(func=_run)
 
 

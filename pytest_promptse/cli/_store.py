@@ -56,7 +56,8 @@ def add_parser(subparsers: Subparsers) -> None:
         "--output",
         type=Path,
         metavar="FILE",
-        help="default: standard output; a name with .gz is compressed (format store only)",
+        help="file to write (default: standard output); with format store, a name that ends in .gz "
+        "is compressed",
     )
     export.set_defaults(func=_export)
 

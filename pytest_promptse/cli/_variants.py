@@ -68,7 +68,7 @@ def add_parser(subparsers: Subparsers) -> None:
     make.set_defaults(func=_make)
     freeze = actions.add_parser("freeze", help="make variants in a folder to commit")
     _add_making(freeze)
-    freeze.add_argument("into", type=Path, help="the folder; promptse_variants_dir names it later")
+    freeze.add_argument("into", type=Path, help="folder to write, for promptse_variants_dir")
     freeze.set_defaults(func=_make)
     show = actions.add_parser("show", help="show variants and their differences from the original")
     _add_making(show)

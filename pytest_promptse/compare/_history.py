@@ -158,7 +158,7 @@ def _paths(source: str, root: Path) -> list[Path]:
     history = root / FOLDER / f"{source}{SUFFIX}"
     if not history.is_file():
         raise RecordError(
-            f"history: {source!r} is no baseline with a history ({history}), no folder and no "
+            f"history: {source!r} is not a baseline with a history ({history}), a folder or a "
             f"file; save a run with pytest … --promptse-save {source}"
         )
     return [history]
@@ -177,7 +177,7 @@ def _runs_in(path: Path) -> Iterator[RunEntry]:
             yield msgspec.json.decode(line, type=RunEntry)
         except msgspec.DecodeError as error:
             raise RecordError(
-                f"{path}:{number}: no run of a history ({error}); delete this line"
+                f"{path}:{number}: not a run of a history ({error}); delete this line"
             ) from None
 
 

@@ -289,7 +289,7 @@ def _margin(text: str) -> Margin:
     metrics = [entry.name for entry in compared_metrics()]
     if metric not in metrics:
         raise ValueError(
-            f"{metric!r} is no figure to compare; there are {', '.join(metrics)}"
+            f"{metric!r} is not a figure to compare; there are {', '.join(metrics)}"
             f"{nearest(metric, metrics)}"
         )
     if not colon:
@@ -301,6 +301,6 @@ def _margin(text: str) -> Margin:
         size = 0.0
     if not 0.0 < size <= 1.0:
         raise ValueError(
-            f"{loss!r} is no loss above 0 and up to 1; give {metric}:0.02 or {metric}:5%"
+            f"{loss!r} is not a loss above 0 and up to 1; give {metric}:0.02 or {metric}:5%"
         )
     return Margin(metric=metric, loss=size, relative=relative)

@@ -376,7 +376,7 @@ OPTIONS: dict[str, Option] = {
             "aa",
             _option_types.switch,
             False,
-            "A/A run: every variant is the original prompt with another seed",
+            "A/A run: every variant is the original prompt with a different seed",
         ),
         Option(
             "concurrency",
@@ -413,7 +413,7 @@ OPTIONS: dict[str, Option] = {
             "language",
             _option_types.choice(*LANGUAGES),
             None,
-            "language of the programs (default: as the prompt begins, else python)",
+            "language of the programs (default: the one that the prompt begins with, else python)",
             metavar="NAME",
             marker=True,
         ),
@@ -493,7 +493,7 @@ OPTIONS: dict[str, Option] = {
             _option_types.choice("fail", "warn"),
             None,
             "outcome if the baseline lacks a suite: fail (default with --promptse-compare-fail) or "
-            "warn, with which a run may also go without a baseline",
+            "warn, which also allows a missing baseline",
             metavar="NAME",
         ),
         Option(

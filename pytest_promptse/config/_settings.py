@@ -283,4 +283,4 @@ def check_names(names: Sequence[str], *, marker: bool, where: str) -> None:
                 f"{where}: {name!r} concerns the whole run; give {OPTIONS[name].flag} or "
                 f"{OPTIONS[name].ini} in the ini file"
             )
-        raise SettingsError(f"{where}: {name!r} is no setting{nearest(name, settings)}")
+        raise SettingsError(f"{where}: {name!r} is not a setting{nearest(name, settings)}")

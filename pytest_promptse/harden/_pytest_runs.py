@@ -109,8 +109,8 @@ class PytestRuns:
         missing = sum(suite.n_missing for suite in record.suites)
         if missing:
             raise PromptseError(
-                f"harden: {missing} variants were not measured: {_why_missing(record)}; the same "
-                "command goes on where this one stopped"
+                f"harden: {missing} variants were not measured: {_why_missing(record)}; run "
+                "the same command again to continue"
             )
         return outcomes_of(record)
 

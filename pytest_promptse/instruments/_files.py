@@ -48,7 +48,7 @@ def load_settings(path: Path, kind: type[SuiteSettings]) -> tuple[SuiteSettings,
     values = {}
     for name, value in place.fields("settings").items():
         if name not in types:
-            raise value.error(f"{name!r} is no setting{nearest(name, types)}")
+            raise value.error(f"{name!r} is not a setting{nearest(name, types)}")
         values[name] = value.value()
         try:
             msgspec.convert(values[name], types[name])

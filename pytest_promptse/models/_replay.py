@@ -218,8 +218,9 @@ class ReplayBackend:
         sent = hashlib.sha256(request.prompt.user.encode()).hexdigest()
         if line.prompt_sha256 not in (None, sent):
             raise ModelError(
-                f"{self._spec}: the completions of {_named(*_variant(request))} answer another "
-                "prompt than this run sends; sample them again or use their own prompts"
+                f"{self._spec}: the completions of {_named(*_variant(request))} answer a "
+                "different prompt from the one that this run sends; sample them again or use "
+                "their own prompts"
             )
         text = line.text if line.completion is None else line.completion
         if text is None:

@@ -160,8 +160,8 @@ def _door(metafunc: pytest.Metafunc, where: str) -> Door:
         raise TaskError(f"{where}: has a promptse mark but does not take 'candidate'; add it")
     if len(taken) > 1:
         raise TaskError(
-            f"{where}: takes both 'candidate' and 'program'; call the program by the one, or run "
-            "it by the other"
+            f"{where}: takes both 'candidate' and 'program'; take 'candidate' to call the program, "
+            "or 'program' to run it"
         )
     return taken[0]
 
@@ -206,7 +206,7 @@ def _tasks(
     tasks = tuple(source)
     for task in tasks:
         if not isinstance(task, Task):
-            raise TaskError(f"{where}: {task!r} among the tasks is no Task")
+            raise TaskError(f"{where}: {task!r} among the tasks is not a Task")
     if not tasks:
         raise TaskError(f"{where}: the promptse mark got no tasks; give it at least one")
     check_ids(tasks, where)

@@ -112,7 +112,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in ini_names(config):
         if name.startswith("promptse_") and name not in settings:
             hint = nearest(name, [option.ini for option in OPTIONS.values()])
-            raise pytest.UsageError(f"{config.inipath}: {name!r} is no setting{hint}")
+            raise pytest.UsageError(f"{config.inipath}: {name!r} is not a setting{hint}")
     try:
         given = given_settings(config)
         if given.any_given:

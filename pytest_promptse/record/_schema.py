@@ -458,10 +458,10 @@ def decode(text: bytes, *, where: str) -> Record:
     try:
         schema = msgspec.json.decode(text, type=_Head).schema
     except (msgspec.DecodeError, RecursionError):
-        raise RecordError(f"{where} is no result record") from None
+        raise RecordError(f"{where} is not a result record") from None
     kind, _, version = schema.partition("/")
     if kind != SCHEMA.partition("/")[0]:
-        raise RecordError(f"{where} is no result record but {schema!r}")
+        raise RecordError(f"{where} is not a result record but {schema!r}")
     if schema != SCHEMA:
         readable = SCHEMA.partition("/")[2]
         is_newer = version.isdecimal() and int(version) > int(readable)

@@ -226,7 +226,7 @@ def _figure(planned: PlannedGate, score: SuiteScore) -> _Figure:
     metric = metric_of(planned.name)
     if metric is None:
         raise NotScoredError(
-            f"the gate {planned.name} is of no metric that is known here; install the plugin that "
+            f"the metric of the gate {planned.name} is not known here; install the plugin that "
             "adds it"
         )
     if not metric.by_distance:

@@ -234,8 +234,8 @@ def _require_same_models(ours: Record, theirs: Record, *, name: str, first: str)
     for model, other in zip(ours.models, theirs.models, strict=False):
         if model.identity != other.identity:
             raise RecordError(
-                f"{name}: {other.spec} is another model than in {first}: {other.identity} instead "
-                f"of {model.identity}"
+                f"{name}: {other.spec} is a different model from that in {first}: {other.identity} "
+                f"instead of {model.identity}"
             )
 
 

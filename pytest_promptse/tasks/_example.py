@@ -72,7 +72,7 @@ class Example:
             raise TaskError(f"example {self.call!r}: give what it returns or what it raises, once")
         if self.raises is not None and self.raises not in _BUILTIN_ERRORS:
             raise TaskError(
-                f"example {self.call!r}: {self.raises!r} is no built-in exception"
+                f"example {self.call!r}: {self.raises!r} is not a built-in exception"
                 f"{nearest(self.raises, _BUILTIN_ERRORS)}"
             )
         if any(leaf != leaf for leaf in _leaves(self.expect)):  # noqa: PLR0124 - only NaN differs from itself

@@ -253,7 +253,7 @@ def _counted(context: Context, items: Iterable[Any]) -> Iterator[Any]:
     turns = context[_TURNS]
     for item in items:
         if next(turns) >= _MOST_TURNS:
-            raise ValueError(f"the loops take more than {_MOST_TURNS:,} turns")
+            raise ValueError(f"the loops take more than {_MOST_TURNS:,} iterations")
         yield item
 
 

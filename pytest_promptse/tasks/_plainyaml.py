@@ -150,7 +150,7 @@ class YamlNode:
             If the value is not a list, or empty.
         """
         if not isinstance(self.node, yaml.SequenceNode) or not self.node.value:
-            raise self.error(f"{what} must be a list of at least one; begin each entry with '- '")
+            raise self.error(f"{what} must be a list with at least one entry; begin each with '- '")
         return [YamlNode(self.path, node, node.start_mark.line + 1) for node in self.node.value]
 
     def fields(self, what: str, known: Collection[str] | None = None) -> dict[str, YamlNode]:

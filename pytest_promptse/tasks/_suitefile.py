@@ -107,7 +107,7 @@ def load_suite(path: Path, *, language: str = "") -> SuiteFile:
     settings = fields.get("settings")
     keywords = {} if settings is None else _settings(settings)
     if "tasks" not in fields:
-        raise document.error("a suite file needs 'tasks', a list of at least one")
+        raise document.error("a suite file needs 'tasks', a list with at least one task")
     tasks, lines = _tasks(fields["tasks"], str(keywords.get("language") or language))
     return SuiteFile(
         path=path,

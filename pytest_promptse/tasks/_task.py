@@ -289,7 +289,7 @@ class Task:
     @cached_property
     def _check_code(self) -> CodeType:
         if self.tests is None:
-            raise TaskError(f"task {self.id!r} brings no check of its own; assert in the test body")
+            raise TaskError(f"task {self.id!r} has no check of its own; assert in the test body")
         source = f"{self.setup}\n\n{self.tests}\n"
         try:
             code = compiled(source, self._check_file)

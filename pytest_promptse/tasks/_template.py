@@ -280,7 +280,7 @@ def _header(source: str, path: Path) -> dict[str, Any]:
 def _name(node: YamlNode) -> str:
     name = node.text("the template's name")
     if any(part in name for part in ("[", "]", "::", "\n")):
-        raise node.error(f"the name {name!r} must do without '[', ']' and '::'")
+        raise node.error(f"the name {name!r} must not contain '[', ']' or '::'")
     return name
 
 
@@ -305,7 +305,7 @@ def _causes(node: YamlNode) -> tuple[Cause, ...]:
     for item in node.items("helps"):
         name = item.text("a cause of failure")
         if name not in CAUSES:
-            raise item.error(f"{name!r} is no cause of failure{nearest(name, CAUSES)}")
+            raise item.error(f"{name!r} is not a cause of failure{nearest(name, CAUSES)}")
         causes.append(name)
     return tuple(causes)
 

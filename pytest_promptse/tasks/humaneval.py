@@ -57,7 +57,7 @@ def tasks(
     """
     if path is not None and not isinstance(path, str | Path):
         raise TaskError(
-            f"humaneval.tasks: {path!r} is no path; in a mark write "
+            f"humaneval.tasks: {path!r} is not a path; in a mark write "
             "@pytest.mark.promptse(humaneval.tasks()), with the parentheses"
         )
     return HumanEval(

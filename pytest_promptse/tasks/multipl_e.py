@@ -100,7 +100,7 @@ class MultiPLE(DataSet):
         signature = prompt.rstrip().rpartition("\n")[2]
         name = _NAME.search(signature)
         if name is None:
-            raise TaskError(f"the prompt ends with {signature!r}, which is no signature")
+            raise TaskError(f"the prompt ends with {signature!r}, which is not a signature")
         solution = record.get("canonical_solution")
         return Task(
             id=record["name"],

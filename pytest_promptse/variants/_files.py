@@ -145,7 +145,7 @@ def _variant(line: str, place: str) -> Variant:
     try:
         return msgspec.json.decode(line, type=Variant)
     except msgspec.DecodeError as error:
-        raise VariantError(f"{place}: no variant: {error}") from None
+        raise VariantError(f"{place}: not a variant: {error}") from None
 
 
 def folders(root: Path) -> list[Path]:

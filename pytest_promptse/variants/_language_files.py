@@ -163,7 +163,7 @@ class LanguageFiles:
         for place, first, second in self._marks.pairs.get(section, ()):
             for name in (first, second):
                 if name not in facts:
-                    raise place.error(f"{name!r} is no fact{nearest(name, facts)}")
+                    raise place.error(f"{name!r} is not a fact{nearest(name, facts)}")
             related.setdefault(first, set()).add(second)
             if both_ways:
                 related.setdefault(second, set()).add(first)

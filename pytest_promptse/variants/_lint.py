@@ -61,7 +61,9 @@ class Lint:
                 else frozenset()
             )
             if unknown := allowed - set(KINDS):
-                raise place.error(f"tag {name!r} allows {min(unknown)!r}, which is no kind")
+                raise place.error(
+                    f"tag {name!r} allows {min(unknown)!r}, which is not a kind of phrase"
+                )
             tags.append(Tag(name, find, allowed))
         return cls(tuple(tags))
 

@@ -66,8 +66,8 @@ def create_rewriter(
         return offered
     if offered is not None:
         raise VariantError(
-            f"rewriter {spec!r}: a hook returned {type(offered).__name__}, which is no rewriter; "
-            "derive the class from pytest_promptse.variants.Rewriter"
+            f"rewriter {spec!r}: a hook returned {type(offered).__name__}, which is not a "
+            "rewriter; derive the class from pytest_promptse.variants.Rewriter"
         )
     kind, _, model = spec.partition(":")
     if kind != "llm":

@@ -110,7 +110,7 @@ def test_no_cell_is_a_formula(records, name):
     [
         (["a.json"], "a.json holds one model, alpha-7b, and nothing to compare it with"),
         (["a.json", "none.json"], "there is no record 'none.json' yet"),
-        (["a.json", "text.json"], "/text.json is no result record"),
+        (["a.json", "text.json"], "/text.json is not a result record"),
         (["a.json", "old.json"], "/old.json is a record of schema version 0"),
         (["a.json", "new.json"], "; a newer one reads it: pip install -U pytest-promptse"),
         (["a.json", "c.json"], "no task is in all records: alpha-7b has test_a.py::test_a"),

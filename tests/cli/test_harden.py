@@ -119,7 +119,7 @@ def test_an_interrupt_is_one_line(project, capsys, monkeypatch):
 
     monkeypatch.setattr("subprocess.run", interrupted)
     assert main(["harden", "test_stable.py", "--model", "tiny"]) == 130
-    assert capsys.readouterr().err.endswith("the same command goes on where this one stopped\n")
+    assert capsys.readouterr().err.endswith("run the same command again to continue\n")
 
 
 @pytest.mark.parametrize(

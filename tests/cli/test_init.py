@@ -53,7 +53,7 @@ def test_a_suite_file_is_a_first_test_without_python(pytester, monkeypatch):
 
 def test_a_first_test_of_another_kind_is_refused(project, capsys):
     assert main(["init", "--test", "prompts.yaml", "--yes"]) == 2
-    assert "'prompts.yaml' is no test file" in capsys.readouterr().err
+    assert "'prompts.yaml' is not a test file" in capsys.readouterr().err
     assert not list(project.iterdir())
 
 

@@ -178,7 +178,7 @@ def test_a_flag_counts_before_the_setting_of_a_suite_file(suite, capsys):
 
 def test_a_setting_that_is_none_is_refused_with_its_place(suite):
     suite.write_text(suite.read_text().replace("emotions: [tired", "emotion: [tired"))
-    with pytest.raises(SettingsError, match=r"yaml:2: 'emotion' is no setting"):
+    with pytest.raises(SettingsError, match=r"yaml:2: 'emotion' is not a setting"):
         promptse("variants", "show", str(suite))
 
 

@@ -96,11 +96,11 @@ def test_a_misspelt_name_gets_the_nearest_one(baselines, record):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "is no result record"),
-        ("[]", "is no result record"),
-        ('{"a": 1}', "is no result record"),
-        ('{"schema": 1}', "is no result record"),
-        ('{"schema": "coverage/2"}', "is no result record but 'coverage/2'"),
+        ("", "is not a result record"),
+        ("[]", "is not a result record"),
+        ('{"a": 1}', "is not a result record"),
+        ('{"schema": 1}', "is not a result record"),
+        ('{"schema": "coverage/2"}', "is not a result record but 'coverage/2'"),
         (
             '{"schema": "promptse.run/9"}',
             r"is a record of schema version 9, and this version .* reads 1",

@@ -88,11 +88,11 @@ def test_the_time_of_reused_completions_is_kept():
 def test_errors_name_the_place_and_the_remedy(root):
     with pytest.raises(RecordError, match=r"no run is saved .* --promptse-save NAME"):
         read_history([], root)
-    with pytest.raises(RecordError, match=r"'gone' is no baseline .* --promptse-save gone"):
+    with pytest.raises(RecordError, match=r"'gone' is not a baseline .* --promptse-save gone"):
         read_history(["gone"], root)
     path = root / FOLDER / "main.history.jsonl"
     path.write_text("{}\n")
-    with pytest.raises(RecordError, match=r"main\.history\.jsonl:1: no run .* delete this line"):
+    with pytest.raises(RecordError, match=r"main\.history\.jsonl:1: not a run .* delete this line"):
         read_history(["main"], root)
     (root / FOLDER / "other.history.jsonl").mkdir()
     with pytest.raises(RecordError, match=r"history .*other"):

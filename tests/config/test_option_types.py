@@ -23,17 +23,17 @@ def test_a_margin_is_absolute_or_in_percent_of_the_baseline(metric):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("auc:0.02", "'auc' is no figure to compare; there are auc_e, "),
+        ("auc:0.02", "'auc' is not a figure to compare; there are auc_e, "),
         ("auc-e:0.02", "(did you mean 'auc_e'?)"),
         ("pass_at_10:0.1", "did you mean 'pass_at_1'?"),
         ("xyz:0.1", "there are auc_e, elasticity, pass_at_1, reworded_pass"),
         ("auc_e", "the loss is missing; give auc_e:0.02 or auc_e:5%"),
-        ("auc_e:0", "'0' is no loss above 0 and up to 1"),
-        ("auc_e:-0.1", "'-0.1' is no loss above 0 and up to 1"),
-        ("auc_e:2", "'2' is no loss above 0 and up to 1"),
-        ("auc_e:nan", "'nan' is no loss above 0 and up to 1"),
-        ("auc_e:200%", "'200%' is no loss above 0 and up to 1"),
-        ("auc_e:much", "'much' is no loss above 0 and up to 1"),
+        ("auc_e:0", "'0' is not a loss above 0 and up to 1"),
+        ("auc_e:-0.1", "'-0.1' is not a loss above 0 and up to 1"),
+        ("auc_e:2", "'2' is not a loss above 0 and up to 1"),
+        ("auc_e:nan", "'nan' is not a loss above 0 and up to 1"),
+        ("auc_e:200%", "'200%' is not a loss above 0 and up to 1"),
+        ("auc_e:much", "'much' is not a loss above 0 and up to 1"),
     ],
 )
 def test_a_margin_that_makes_no_sense_is_refused(value, message):

@@ -119,7 +119,7 @@ def test_automatic_samples_are_refused_where_they_cannot_work(values, message):
 
 
 def test_an_unknown_name_brings_the_nearest_right_one():
-    with pytest.raises(SettingsError, match=r"'min_auce' is no setting \(did you mean 'min_auc_e'"):
+    with pytest.raises(SettingsError, match=r"'min_auce' is not a setting .*'min_auc_e'"):
         check_names(["min_auce"], marker=True, where="test_a.py::test_b")
 
 

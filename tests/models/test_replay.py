@@ -96,7 +96,7 @@ def test_a_variant_without_enough_completions_is_an_error_that_says_how_many_are
 
 def test_completions_made_for_another_variant_are_refused(tmp_path):
     line = {"task_id": "HumanEval/0", "text": "x", "prompt_sha256": "0" * 64}
-    with pytest.raises(ModelError, match="answer another prompt"):
+    with pytest.raises(ModelError, match="answer a different prompt"):
         replayed(written(tmp_path / "s.jsonl", [line]), ask())
 
 

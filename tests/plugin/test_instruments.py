@@ -199,7 +199,7 @@ WRONG_FILES = {
     "version.csi.yaml": ("settings: {}", "start the file with 'promptse: 1'"),
     "name.csi.yaml": (
         "promptse: 1\nsettings:\n  wrods: 3",
-        ":3: 'wrods' is no setting (did you mean 'words'?)",
+        ":3: 'wrods' is not a setting (did you mean 'words'?)",
     ),
     "type.csi.yaml": (
         "promptse: 1\nsettings:\n  runs: two",

@@ -82,7 +82,7 @@ def test_a_wrong_option_ends_the_session_before_it_collects(marked, run, argumen
 def test_an_unknown_ini_key(marked, run, pytester):
     marked(PROMPT)
     pytester.makeini("[pytest]\npromptse_sample = 3\n")
-    error_of(run(*MODEL), "'promptse_sample' is no setting (did you mean 'promptse_samples'?)")
+    error_of(run(*MODEL), "'promptse_sample' is not a setting (did you mean 'promptse_samples'?)")
 
 
 def test_an_ini_value_is_named_with_its_file(marked, run, pytester):
@@ -101,14 +101,14 @@ WRONG_MODULES = [
     (marked_module(f"{PROMPT}, emotions='hapy'"), "::test_double: unknown emotion 'hapy'; there"),
     (
         marked_module(f"{PROMPT}, min_auce=0.5"),
-        "'min_auce' is no setting (did you mean 'min_auc_e'?)",
+        "'min_auce' is not a setting (did you mean 'min_auc_e'?)",
     ),
     (marked_module(f"{PROMPT}, min_auc_e=2"), "promptse mark, min_auc_e: 2 is not in [0, 1]"),
     (marked_module(f"{PROMPT}, store='x'"), "'store' concerns the whole run"),
     (marked_module(f"{PROMPT}, {PROMPT}"), "takes one prompt, or one iterable of tasks, not 2"),
     (marked_module("3"), "got 3; give it a prompt, a Task or an iterable of Tasks"),
     (marked_module("[]"), "got no tasks"),
-    (marked_module("['x']"), "'x' among the tasks is no Task"),
+    (marked_module("['x']"), "'x' among the tasks is not a Task"),
     (marked_module("'Write something nice.'"), "cannot tell which name the prompt asks for"),
     (marked_module("'   '"), "the prompt is empty"),
     (marked_module(PROMPT, "async " + PLAIN), "is an async function; make it a plain one"),

@@ -91,10 +91,10 @@ def test_reading_refuses_what_the_schema_refuses():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "run.json is no result record"),
-        ("[1]", "run.json is no result record"),
-        ('{"schema": "other/1"}', "run.json is no result record but 'other/1'"),
-        ('{"extra": ' + "[" * 100_000, "run.json is no result record"),
+        ("", "run.json is not a result record"),
+        ("[1]", "run.json is not a result record"),
+        ('{"schema": "other/1"}', "run.json is not a result record but 'other/1'"),
+        ('{"extra": ' + "[" * 100_000, "run.json is not a result record"),
         ('{"schema": "promptse.run/1"}', "run.json is a damaged result record: .*`tool`"),
         (
             '{"schema": "promptse.run/0"}',

@@ -203,7 +203,7 @@ def test_what_is_no_set_of_shards_of_one_run_is_refused(record_of, new_store):
     assert "is also in 1.json; the files do not" in refused(
         one, record_of(2, 2, tasks=[task.id for task in one.tasks])
     )
-    assert "is another model than in 1.json" in refused(
+    assert "is a different model from that in 1.json" in refused(
         *(changed_head(record, model, ours=True) for record, model in ((one, "x"), (two, "y")))
     )
     # What no score depends on may differ.

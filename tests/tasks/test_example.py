@@ -108,7 +108,7 @@ def test_approx_reaches_numbers_in_containers_of_the_same_shape(got, expected, s
         ({"call": "f(1)"}, "what it returns or what it raises"),
         ({"call": "f(1)", "expect": 1, "raises": "ValueError"}, "once"),
         ({"call": "f(1)", "raises": "ValeError"}, "did you mean 'ValueError'"),
-        ({"call": "f(1)", "raises": "SystemExit"}, "no built-in exception"),
+        ({"call": "f(1)", "raises": "SystemExit"}, "not a built-in exception"),
         ({"call": "f(1)", "expect": 1, "approx": 0.0}, "not in \\(0, 1\\)"),
         ({"call": "f(1)", "raises": "ValueError", "approx": 0.1}, "needs a value"),
         ({"call": "f(1)", "expect": [1, float("nan")]}, "NaN equals nothing"),

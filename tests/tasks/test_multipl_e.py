@@ -64,7 +64,7 @@ def test_the_whole_program_has_one_function_and_the_tests(write, answer):
     [
         ({"language": "java"}, "'java' is not one of sh, cpp"),
         ({"language": "py"}, "'py' is not one of"),
-        ({"prompt": "Add two numbers."}, "no signature"),
+        ({"prompt": "Add two numbers."}, "not a signature"),
         ({"stop_tokens": "}"}, "'stop_tokens' must be a list of texts"),
         ({"tests": None}, "'tests' must be text, not NoneType"),
     ],

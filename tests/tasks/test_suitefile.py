@@ -158,7 +158,7 @@ def test_values_survive_being_written_as_quoted_yaml(value):
         ("promptse: 2\ntasks: []\n", 1, "format 2 is not known"),
         ("promptse: true\ntasks: []\n", 1, "format True is not known"),
         ("promptse: 1\n", 1, "needs 'tasks'"),
-        ("promptse: 1\ntasks: []\n", 2, "a list of at least one"),
+        ("promptse: 1\ntasks: []\n", 2, "a list with at least one entry"),
         ("promptse: 1\ntask: []\n", 2, r"no key 'task' \(did you mean 'tasks'"),
         ("promptse: 1\ntasks: []\ntasks: []\n", 3, "'tasks' is given twice"),
         ("promptse: 1\nsettings: 3\ntasks: []\n", 2, "settings must be a mapping"),
@@ -194,7 +194,7 @@ def test_values_survive_being_written_as_quoted_yaml(value):
         (task("id: f\n\tprompt: a\n"), 4, "indent with spaces"),
         ("promptse: 1\ntasks:\n  - id: f\n   prompt: a\n", 4, "indent the keys of an entry alike"),
         (task("id: f\nprompt:\ncheck: candidate()\n"), 4, "'prompt' is empty"),
-        ("promptse: 1\ntasks:\n  f:\n    prompt: a\n", 2, "begin each entry with '- '"),
+        ("promptse: 1\ntasks:\n  f:\n    prompt: a\n", 2, "begin each with '- '"),
         (
             task("id: f\nprompt: Write `f(x)`.\nexamples: [{call: f(1, 2), expect: 3}]\n"),
             5,

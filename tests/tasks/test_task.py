@@ -133,7 +133,7 @@ def test_a_random_check_draws_the_same_each_time_and_leaves_the_generator_alone(
 @pytest.mark.parametrize(
     ("tests", "message"),
     [
-        (None, "brings no check of its own"),
+        (None, "has no check of its own"),
         ("x = 1", "KeyError: 'check'"),
         ("def check(candidate) pass", "is not Python"),
         ("import not_a_module_at_all", "ModuleNotFoundError"),

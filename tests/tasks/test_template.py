@@ -146,7 +146,7 @@ HEADER = "---\nvariables:\n  items: [1, 2]\n---\n"
         ("---\nvariable: {a: 1}\n---\n", 2, "did you mean 'variables'"),
         ("---\nname: x\nvariables:\n  task: 1\n---\n", 4, "cannot be the name of a variable"),
         ("---\nvariables:\n  a: 1\n  a: 2\n---\n", 4, "'a' is given twice"),
-        ("---\nname: a[b]\n---\n", 2, "must do without"),
+        ("---\nname: a[b]\n---\n", 2, "must not contain"),
         ("---\nprograms: 0\n---\n", 2, "0 is not a whole number from 1 to 64"),
         ("---\nmax_tokens_times: 1.5\n---\n", 2, "1.5 is not a whole number"),
         ("---\nfirst: Say {{ task.prompt }}\n---\n", 4, "put {{ first }} in"),
@@ -251,7 +251,7 @@ def test_all_shipped_templates_are_known(tmp_path):
 @pytest.mark.parametrize(
     ("inner", "message"),
     [
-        ("{% set y = x %}", "the loops take more than 100,000 turns"),
+        ("{% set y = x %}", "the loops take more than 100,000 iterations"),
         ("{{ 'word ' * 999 }}", "the prompt has more than 1,048,576 characters"),
     ],
 )

@@ -193,7 +193,7 @@ def test_a_team_adds_a_persona_and_a_slip_in_it_is_refused(tmp_path):
 def test_a_clash_of_an_unknown_fact_is_refused_with_file_and_line(folder):
     path = folder / "en" / "language.yaml"
     path.write_text(FACTS.replace("on-land]", "on-lnad]"))
-    with pytest.raises(VariantError, match=r"'on-lnad' is no fact \(did you mean 'on-land'\?\)"):
+    with pytest.raises(VariantError, match=r"'on-lnad' is not a fact \(did you mean 'on-land'\?\)"):
         load_library(folder)
     path.write_text(FACTS.replace("[at-sea, on-land]", "[at-sea]"))
     with pytest.raises(VariantError, match="lists pairs of facts"):

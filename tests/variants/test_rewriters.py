@@ -76,7 +76,7 @@ def test_the_polite_arm_is_polite():
 
 
 def test_what_a_hook_offers_must_be_a_rewriter():
-    with pytest.raises(VariantError, match="returned str, which is no rewriter; derive the class"):
+    with pytest.raises(VariantError, match="returned str, which is not a rewriter; derive"):
         create_rewriter("mine", backend=lambda _: None, library=load_library(), offered="mine")
 
 

@@ -69,7 +69,7 @@ def test_a_task_that_was_not_frozen_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{", "no variant: .*truncated"),
+        ("{", "not a variant: .*truncated"),
         ("[]", "Expected `object`, got `array`"),
         ('{"text": "x"}', "required field `task_id`"),
         (

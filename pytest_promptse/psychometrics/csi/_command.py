@@ -39,12 +39,17 @@ def add_parser(subparsers: Commands) -> None:
         help="build a word list of frequent nouns and verbs",
         description=(
             "Write the most frequent nouns and verbs of a language as JSON Lines. Frequencies come "
-            "from wordfreq, or from the files of --corpus. Equal tools give equal lists."
+            "from wordfreq, or from the files of --corpus. The same versions of the tools "
+            "give the same list."
         ),
     )
     build.add_argument("--language", choices=["en", "zh"], required=True)
     build.add_argument(
-        "--size", type=int, default=_DEFAULT_SIZE, metavar="N", help="words, 5000 by default"
+        "--size",
+        type=int,
+        default=_DEFAULT_SIZE,
+        metavar="N",
+        help="number of words (default: %(default)s)",
     )
     build.add_argument(
         "--corpus",
@@ -82,9 +87,7 @@ def add_parser(subparsers: Commands) -> None:
     score.add_argument(
         "--words", metavar="LIST", help="word list that the numbers of a CSV file refer to"
     )
-    score.add_argument(
-        "--words-per-prompt", type=int, metavar="N", help="batch size, 30 by default"
-    )
+    score.add_argument("--words-per-prompt", type=int, metavar="N", help="batch size (default: 30)")
     score.add_argument(
         "--top", type=int, default=0, metavar="N", help="show the first N words of each class"
     )

@@ -129,7 +129,7 @@ def _published(path: Path, words_per_prompt: int | None, listed: WordList | None
         numbers = [_number(row, order, path, line) for line, row in enumerate(rows[1:], start=2)]
         if sorted(numbers) != list(range(1, n_words + 1)):
             raise SettingsError(
-                f"{path}, column {header[order]!r}: is no permutation of 1 to {n_words}"
+                f"{path}, column {header[order]!r}: is not a permutation of 1 to {n_words}"
             )
         for row, number in zip(rows[1:], numbers, strict=True):
             match = _QUESTION.match(row[order - 1])
@@ -152,7 +152,9 @@ def _published(path: Path, words_per_prompt: int | None, listed: WordList | None
             ),
             min(len(listed.words), n_words) + 1,
         )
-        raise SettingsError(f"{path}: word {differing} is not that of the list {listed.name!r}")
+        raise SettingsError(
+            f"{path}: word {differing} differs from that of the list {listed.name!r}"
+        )
     model, _, language = path.stem.rpartition("-")
     reread, problems = _reread(path.parent, words, len(runs), language)
     return Administration(
@@ -188,7 +190,9 @@ def _number(row: list[str], column: int, path: Path, line: int) -> int:
     try:
         return int(float(row[column]))
     except ValueError:
-        raise SettingsError(f"{path}, row {line}: {row[column]!r} is no word's number") from None
+        raise SettingsError(
+            f"{path}, row {line}: {row[column]!r} is not the number of a word"
+        ) from None
 
 
 def _code(label: str, path: Path, line: int) -> int:
@@ -276,7 +280,7 @@ def _response_row(text: str, path: Path, line: int) -> dict[str, Any]:
     try:
         row: Any = json.loads(text)
     except ValueError as error:
-        raise SettingsError(f"{path}, line {line}: is no JSON ({error})") from None
+        raise SettingsError(f"{path}, line {line}: is not JSON ({error})") from None
     wanted = {"run": int, "words": list, "response": str}
     fields: dict[str, Any] = row if isinstance(row, dict) else {}
     for name, kind in wanted.items():

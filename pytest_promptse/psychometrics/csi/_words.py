@@ -118,5 +118,5 @@ def _row(line: str, name: str, number: int) -> dict[str, Any]:
     try:
         row = json.loads(line)
     except ValueError as error:
-        raise SettingsError(f"word list {name!r}, line {number}: is no JSON ({error})") from None
+        raise SettingsError(f"word list {name!r}, line {number}: is not JSON ({error})") from None
     return row if isinstance(row, dict) else {}

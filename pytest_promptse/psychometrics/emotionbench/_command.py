@@ -40,13 +40,13 @@ def add_parser(subparsers: Commands) -> None:
             "publish them: the rights belong to their authors and publishers."
         ),
     )
-    load.add_argument("folder", type=Path, metavar="DIR", help="the clone")
+    load.add_argument("folder", type=Path, metavar="DIR", help="folder of the clone")
     load.add_argument(
         "--into",
         type=Path,
         default=Path("emotionbench-imported"),
         metavar="DIR",
-        help="emotionbench-imported by default",
+        help="folder to write (default: %(default)s)",
     )
     load.set_defaults(func=_import)
     score = add_score_parser(
@@ -62,7 +62,7 @@ def add_parser(subparsers: Commands) -> None:
         "--method",
         choices=["paper", "cluster"],
         default="paper",
-        help="paper: every run is one observation (default); cluster: every situation is",
+        help="observations: runs (paper, default) or situations (cluster)",
     )
 
 

@@ -99,7 +99,7 @@ def read_scales(path: Path) -> dict[str, Scale]:
         ) from None
     rows = document.get("scales") if isinstance(document, dict) else document
     if not isinstance(rows, list) or not rows:
-        raise SettingsError(f"{path}: is no list of questionnaires")
+        raise SettingsError(f"{path}: is not a list of questionnaires")
     scales = [_scale(row, path, place) for place, row in enumerate(rows, start=1)]
     return {scale.name: scale for scale in scales}
 
@@ -141,7 +141,9 @@ def _scale(row: Any, path: Path, place: int) -> Scale:
         reverse = frozenset(int(number) for number in row.get("reverse", ()))
         compute = _COMPUTE[row.get("compute_mode", "SUM")]
     except (KeyError, TypeError, ValueError) as error:
-        raise SettingsError(f"{where}: has another layout (missing or wrong: {error})") from None
+        raise SettingsError(
+            f"{where}: has a different layout (missing or wrong: {error})"
+        ) from None
     low, high = row.get("low"), row.get("high")
     if not isinstance(low, int) or not isinstance(high, int):
         bounds = _RANGE.search(prompt)

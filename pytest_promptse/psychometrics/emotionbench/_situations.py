@@ -184,7 +184,9 @@ def _load(path: Path) -> Any:
 def _check_factor(factor: str, where: str) -> None:
     emotion, _, number = factor.rpartition("-")
     if emotion not in EMOTIONS or not number.isdigit() or int(number) >= len(EMOTIONS[emotion]):
-        raise SettingsError(f"{where}: {factor!r} is no factor of EmotionBench, such as 'Anger-0'")
+        raise SettingsError(
+            f"{where}: {factor!r} is not a factor of EmotionBench; give one such as 'Anger-0'"
+        )
 
 
 def _from_json(document: Any, *, name: str, where: str) -> SituationSet:

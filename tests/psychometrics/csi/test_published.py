@@ -109,7 +109,7 @@ def test_the_word_list_of_the_responses_is_checked(folder):
     (found,) = read_administrations(folder, words=right)
     assert found.words == WORDS
     wrong = read_words("is\ntime\nlake\ndebt", name="w")
-    with pytest.raises(SettingsError, match="word 3 is not that of the list 'w'"):
+    with pytest.raises(SettingsError, match="word 3 differs from that of the list 'w'"):
         list(read_administrations(folder, words=wrong))
 
 
@@ -141,10 +141,10 @@ def test_raw_responses_as_json_lines(tmp_path, capsys):
     ("name", "text", "said"),
     [
         ("a.csv", "x,y\n1,2\n", "no 'order' column"),
-        ("a.csv", "q,order-0,t\n1. is,1,COMEDY\n2. time,1,COMEDY\n", "no permutation of 1 to 2"),
+        ("a.csv", "q,order-0,t\n1. is,1,COMEDY\n2. time,1,COMEDY\n", "not a permutation of 1 to 2"),
         ("a.csv", "q,order-0,t\n1. is,1,FARCE\n", "row 2: label 'FARCE'"),
         ("a.csv", "q,order-0,t\n1. is,1\n", "row 2: has 2 cells"),
-        ("a.jsonl", "{", "line 1: is no JSON"),
+        ("a.jsonl", "{", "line 1: is not JSON"),
         ("a.jsonl", '{"run": 0, "words": ["is"]}', "'response' is missing"),
         ("a.txt", "", "give a .csv or .jsonl file"),
     ],

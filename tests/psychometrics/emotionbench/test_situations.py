@@ -135,8 +135,8 @@ def test_the_published_json_gives_the_same_as_the_csv(clone):
     ("document", "said"),
     [
         ({}, "has no 'factors'"),
-        ({"factors": {"Joy-0": []}}, "'Joy-0' is no factor"),
-        ({"factors": {"Anger-9": []}}, "'Anger-9' is no factor"),
+        ({"factors": {"Joy-0": []}}, "'Joy-0' is not a factor"),
+        ({"factors": {"Anger-9": []}}, "'Anger-9' is not a factor"),
         ({"factors": {"Anger-0": [{}]}}, "entry 1: has no text"),
     ],
 )
