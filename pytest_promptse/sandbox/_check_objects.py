@@ -200,7 +200,7 @@ class CheckObjects:
         if isinstance(error, BaseExceptionGroup):
             args = (error.message, list(error.exceptions))
         elif not all(type(part) in wire.ATOM_TYPES for part in args):
-            args = (_text(error),)
+            args = (objects.message_of(error),)
         names = {
             name: value
             for name, value in error.__dict__.items()
@@ -567,13 +567,6 @@ def _parameters(function: Any) -> list[list[Any]] | None:
         return objects.parameters_of(function, keep_defaults=False)
     except (TypeError, ValueError):
         return None
-
-
-def _text(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 - the check's own __str__
-        return ""
 
 
 def _is_python_class(cls: type) -> bool:

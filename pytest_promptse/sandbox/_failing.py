@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox import _blocks
 from pytest_promptse.sandbox._causes import CheckEnded
+from pytest_promptse.sandbox._watch import Watchdog
 from pytest_promptse.sandbox.guest import standard
 
 if TYPE_CHECKING:
@@ -84,7 +85,8 @@ def in_flight() -> Collection[BaseException]:
     asyncio: Any = sys.modules.get("asyncio")
     own = asyncio and asyncio._get_running_loop()  # noqa: SLF001 - the public one raises without
     tasks = asyncio.all_tasks(own) - {asyncio.current_task()} if own is not None else None
-    others = len(sys._current_frames()) > 1  # noqa: SLF001 - also threads that no module knows
+    threads = sys._current_frames()  # noqa: SLF001 - also those that `threading` does not know
+    others = threads.keys() - {threading.get_ident(), Watchdog.ident}
     if not (tasks or others or sys.exception()):
         return []  # the common case
     errors = list(map(_exception, sys._current_exceptions().values()))  # noqa: SLF001

@@ -86,6 +86,9 @@ class Watchdog:
     An execution that is removed within `INTERVAL_SECONDS` is never watched.
     """
 
+    ident: int | None = None
+    """The identifier of the thread that was started last in this process."""
+
     def __init__(self) -> None:
         self._watched: dict[Callable[[], float], float] = {}
         self._changed = threading.Condition()
@@ -105,6 +108,7 @@ class Watchdog:
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="promptse-watchdog", daemon=True)
             self._thread.start()
+            Watchdog.ident = self._thread.ident
 
     def remove(self, watch: Callable[[], float]) -> None:
         """Stop watching."""
