@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import contextlib
 from typing import TYPE_CHECKING, Any
-from unittest import TestCase, mock
+from unittest import TestCase
 
 import pytest
 from _pytest.assertion import rewrite
 from _pytest.logging import caplog_handler_key
-
-from pytest_promptse.sandbox import _failing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -132,6 +130,11 @@ def failures_noted(note: Callable[[BaseException], None]) -> Iterator[None]:
     what uses it, and the methods of `unittest.TestCase` and of mocks. No public hook is called for
     them.
     """
+    # Loaded by then. A session without marks imports this module as well.
+    from unittest import mock  # noqa: PLC0415
+
+    from pytest_promptse.sandbox import _failing  # noqa: PLC0415
+
     explain: Any = rewrite._format_explanation  # type: ignore[attr-defined] # noqa: SLF001
     failure = pytest.fail.Exception
     names = {"__init__": _noting(AssertionError, note), "__module__": "builtins"}
