@@ -358,6 +358,7 @@ class Misses:
     plain_passes: float
 
 
+@lru_cache
 def truth_of(name: str, plan: Sampling, *, size: int, seed: int) -> dict[str, float]:
     """Return the estimand of every figure: its expectation over tasks, variants and samples."""
     rng = generator(seed, "truth", name, plan.name)
