@@ -58,10 +58,18 @@ _MAIL_HEADER = re.compile(
 _FEWEST_HEADERS = 2
 _EMOJI = re.compile(r"(?<!\S):[\w+-]+:$")
 _GREETING_WORD = re.compile(r"(?:hi|hey|hello|hiya|yo|sup)\b(?!-)", re.IGNORECASE)
+# Verbs by which an exercise, or somebody who asks, speaks of the reader's means.
+_OF_EXERCISES = (
+    "are|can|could|got|get|had|have|may|might|must|need|own|said|see|should|told|want|were|will"
+    "|would"
+)
 _ROLE = re.compile(
     r"(?:you are|you're|act as|as an (?:ai|assistant)|your role is|(?:assume|take) (?:on )?the role"
     r"|(?:imagine|pretend) you(?:'re| are))"
     r"\b(?! given)|you will (?:be (?:given|shown|asked)|receive|act|play)\b"
+    # *You translate ...*, unlike *You have a list*, *You can assume* and other exercises.
+    rf"|you (?:(?:only|always|also) )?(?!(?:{_OF_EXERCISES})\b)[a-z]{{3,}}\b"
+    r"|(?:always |only )?(?:answer|reply|respond) (?:always |only )?(?:in|with|as|to)\b"
     r"|(?:system|user|human|instructions?)\s*[:\uff1a]"
     r"|(?:你是|您是|请?(?:你)?扮演|作为(?:一[个名位])? ?(?:AI|人工智能|智能|编程助手)"
     r"|你的(?:角色|职责|任务)是|接下来你(?:会|将)|你(?:会|将)(?:收到|看到|得到))",
@@ -182,13 +190,18 @@ class Document:
         return frozenset(span.kind for span in self.spans)
 
     @cached_property
+    def gives_a_role(self) -> bool:
+        """True if the prompt begins with a role or a rule for the model that answers."""
+        first = next((s for s in self.spans if s.start >= self.body and s.kind != "blank"), None)
+        return first is not None and _ROLE.match(self.text, first.start) is not None
+
+    @cached_property
     def addresses_a_model(self) -> bool:
         """True if tags or markers divide the prompt, or it begins with a role for the model."""
-        first = next((s for s in self.spans if s.start >= self.body and s.kind != "blank"), None)
         return (
             not self.kinds.isdisjoint(("tag", "marker"))
             or (self.head > 0 and not self.is_stub)
-            or (first is not None and _ROLE.match(self.text, first.start) is not None)
+            or self.gives_a_role
         )
 
     @cached_property

@@ -211,7 +211,7 @@ class Composer:
         share = 1 if setting.frame == "stub" else 0.6
         asked = self._words(_ASK_WORDS) if form is None and (late or draws.random() < share) else 0
         announced = 0
-        if passes_on or (setting.frame == "tagged" and form is None):
+        if passes_on or setting.frame == "tagged":
             announced = self._words(_INTRO_WORDS if passes_on else _BRIEF_INTRO_WORDS)
         room = self._words(self.level.most) - asked - announced
         preamble = self._preamble(

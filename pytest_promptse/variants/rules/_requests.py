@@ -60,6 +60,8 @@ def find_request(document: Document, language: Language) -> RequestAct | None:
             elsewhere = language.coherence.facts_of_prompt(others)
             if "asks" in elsewhere or _goes_on(document, content, start):
                 return None
+            if opening[0].isupper():  # A different form would be in small letters.
+                return None
             verb = (opening.groupdict().get("verb") or "").lower()
             last = content[-1]
             stop = start + len(content) - 1 if last in requests.stops else None

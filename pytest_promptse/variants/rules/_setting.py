@@ -128,6 +128,8 @@ def read_setting(document: Document, language: Language) -> Setting:
     own_matter = in_own_voice and not asserted.isdisjoint(("company", "trouble"))
     if frame in ("stub", "tagged") or story or own_matter:
         asserted -= {"exercise"}
+    if document.gives_a_role:
+        asserted |= {"role-prompt"}
     if "numbered" in asserted and frame == "prose":
         asserted |= {"exercise", "passed-on"}
     if in_own_voice:

@@ -477,6 +477,42 @@ def test_a_role_for_the_model_keeps_its_place_at_the_start_of_a_line():
         assert any(line.lstrip(">- ").startswith("You are") for line in variant.text.splitlines())
 
 
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "You are a careful programmer. Write a function `f(x)` that doubles x.",
+        "You translate questions into SQL. Return one query. Which customers owe money?",
+        "You always review code for mistakes. The function `f(x)` has to double x.",
+        "Answer in English. Write a function `f(x)` that doubles x.",
+        "你是一名资深 Python 工程师。请写一个函数 `f(x)`\uff0c返回 x 的两倍。",
+    ],
+)
+def test_a_prompt_that_instructs_a_model_is_announced_as_a_prompt(prompt):
+    task = Task(id="r", prompt=prompt, entry_point="f")
+    for variant in generate(task, Selection(per_distance=20)).variants:
+        said = variant.text.partition(prompt[:15])[0]
+        assert said.rstrip()[-1] in ":\uff1a", variant.text
+        assert re.search(r"\b(?:task|request)\b[^.]*:$|[题求][^。]*\uff1a$", said.rstrip()) is None
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "You have a list of pairs. Write `f(pairs)` that sorts it by the second item.",
+        "Write a function `f(x)` that answers with double x.",
+    ],
+)
+def test_only_a_prompt_that_instructs_a_model_is_called_a_prompt(prompt):
+    for variant in generate(Task(id="r", prompt=prompt), Selection(per_distance=40)).variants:
+        assert "prompt" not in variant.text
+
+
+def test_a_request_in_capitals_keeps_its_letters():
+    prompt = "WRITE A FUNCTION `f(x)` THAT DOUBLES X."
+    for variant in generate(Task(id="c", prompt=prompt), Selection(per_distance=30)).variants:
+        assert "WRITE A FUNCTION `f(x)` THAT DOUBLES X" in variant.text
+
+
 def test_a_request_inside_a_tag_is_not_handed_over():
     prompt = "<task>\nWrite a function `f(x)` that doubles x.\n</task>"
     for variant in generate(Task(id="t", prompt=prompt), Selection(per_distance=30)).variants:
