@@ -20,6 +20,8 @@ MISTAKES = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text("u
 WITH_MISTAKES = [
     task for name in MISTAKES for task in load_suite(SUITES / f"{name}.promptse.yaml").tasks
 ]
+# A build takes most of the time of a verdict in these languages.
+SLOW_BUILDS = ("cpp", "go", "java", "rust")
 # Programs that print the answer of the first assertion whatever they read.
 CONSTANT = {
     "python": 'print("""{text}""")\n',
@@ -54,12 +56,16 @@ def judged(sandbox, task, text):
 
 
 @pytest.mark.parametrize("task", WITH_MISTAKES, ids=_ids)
-def test_reference_passes_and_three_mistakes_fail(sandbox, task):
+def test_reference_passes_and_mistakes_fail(sandbox, task):
     judged(sandbox, task, task.reference)
     mistakes = MISTAKES[task.language][task.id]
     assert len(mistakes) == 3
+    assert all(old in task.reference for old, _ in mistakes)
+    if task.language in SLOW_BUILDS:
+        # The tasks take turns, so that each place in the list is judged.
+        turn = WITH_MISTAKES.index(task) % 3
+        mistakes = mistakes[turn : turn + 1]
     for old, new in mistakes:
-        assert old in task.reference, old
         # What the program or the check's own code raises after a wrong answer is one, too.
         with pytest.raises((Exception, ProgramStopped, pytest.fail.Exception)) as caught:
             judged(sandbox, task, task.reference.replace(old, new, 1))
