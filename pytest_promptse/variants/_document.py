@@ -71,8 +71,9 @@ _ROLE = re.compile(
     rf"|you (?:(?:only|always|also) )?(?!(?:{_OF_EXERCISES})\b)[a-z]{{3,}}\b"
     r"|(?:always |only )?(?:answer|reply|respond) (?:always |only )?(?:in|with|as|to)\b"
     r"|(?:system|user|human|instructions?)\s*[:\uff1a]"
-    r"|(?:你是|您是|请?(?:你)?扮演|作为(?:一[个名位])? ?(?:AI|人工智能|智能|编程助手)"
-    r"|你的(?:角色|职责|任务)是|接下来你(?:会|将)|你(?:会|将)(?:收到|看到|得到))",
+    r"|(?:你(?:现在|将|就)?是|您是|请?(?:你)?(?:要|将|来)?扮演|你(?:只|专门|主要)?负责"
+    r"|作为(?:一[个名位])? ?(?:AI|人工智能|智能|编程助手)"
+    r"|你的(?:角色|职责|任务|工作)是|接下来你(?:会|将)|你(?:会|将)(?:收到|看到|得到))",
     re.IGNORECASE,
 )
 _CLOSING = re.compile(
