@@ -58,6 +58,8 @@ class Coherence:
         For each fact, the facts of which one must precede a phrase with that fact.
     prefers
         For each fact of a prompt, the facts of the introductions that are drawn first.
+    once
+        Strings that a message may contain once, for a language without blanks between its words.
     """
 
     facts: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
@@ -66,6 +68,7 @@ class Coherence:
     apart: Mapping[str, frozenset[str]] = field(default_factory=dict)
     needs: Mapping[str, frozenset[str]] = field(default_factory=dict)
     prefers: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    once: frozenset[str] = frozenset()
     _known_facts: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)
     _stems: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)
 
@@ -130,14 +133,15 @@ class Coherence:
         """Return the stems of the words of `snippet` that a message may contain only once.
 
         These are the words of three letters or more, in any of its alternatives, that are not in
-        `repeatable`. `repeatable` has words in lower case, not stems, and must be the same in every
-        call: results are cached by `snippet` alone.
+        `repeatable`, and the strings of `once`. `repeatable` has words in lower case, not stems,
+        and must be the same in every call: results are cached by `snippet` alone.
         """
         if snippet not in self._stems:
             words = {
                 word for text in expansions(snippet) for word in _WEIGHTY.findall(text.lower())
             }
-            self._stems[snippet] = frozenset(stem(word) for word in words - repeatable)
+            stems = {stem(word) for word in words - repeatable}
+            self._stems[snippet] = frozenset(stems.union(w for w in self.once if w in snippet))
         return self._stems[snippet]
 
 

@@ -83,6 +83,7 @@ class _Marks:
     facts: dict[str, str] = field(default_factory=dict)
     prompts: dict[str, str] = field(default_factory=dict)
     pairs: dict[str, list[tuple[YamlNode, str, str]]] = field(default_factory=dict)
+    once: set[str] = field(default_factory=set)
     lint: Lint | None = None
 
 
@@ -144,6 +145,7 @@ class LanguageFiles:
             apart=self._related("apart", both_ways=True),
             needs=self._related("needs", both_ways=False),
             prefers=self._related("prefers", both_ways=False),
+            once=frozenset(marks.once),
         )
 
     @cached_property
@@ -235,6 +237,7 @@ def _add_marks(folder: LanguageFolder, marks: _Marks, _: Lint | None) -> None:
 
     readers: dict[str, Reader] = {
         **_VALUES,
+        "once": texts,
         "forbidden": lambda place, _: Lint.of(place),
         "facts": patterns(marks.facts),
         "prompts": patterns(marks.prompts),
@@ -244,6 +247,7 @@ def _add_marks(folder: LanguageFolder, marks: _Marks, _: Lint | None) -> None:
     fields = read_fields(open_file(path), path.name, readers, needed=needed)
     marks.values.setdefault("repeatable", frozenset())
     marks.values |= {name: fields[name] for name in _VALUES if name in fields}
+    marks.once.update(fields.get("once", ()))
     marks.lint = fields.get("forbidden", marks.lint)
     for section in _PAIRS:
         marks.pairs[section] = [*marks.pairs.get(section, ()), *fields.get(section, ())]

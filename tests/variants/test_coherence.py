@@ -321,6 +321,38 @@ def test_no_emotion_or_persona_contradicts_a_prompt_that_speaks_of_its_writer(fa
         assert shown.isdisjoint(CONTRADICTIONS[fact])
 
 
+IN_CHINESE = {
+    "worn-out": ("气死我了!! `f(x)` 又返回空。", "刚加完班\uff0c脑子已经转不动了。写一个 `f(x)`。"),
+    "pressing": ("急急急\uff0c十分钟后就要演示了\uff0c帮我写个 `f(x)`。",),
+    "outage": ("线上又报警了\uff0c`pay(order)` 超时。",),
+    "leisure": ("顺手想做个小工具\uff0c写一个 `f(x)`。",),
+}
+
+
+@pytest.mark.parametrize(
+    ("fact", "prompt"), [(fact, text) for fact, texts in IN_CHINESE.items() for text in texts]
+)
+def test_no_emotion_contradicts_a_chinese_prompt_that_speaks_of_its_writer(fact, prompt):
+    assert load_library().languages["zh"].coherence.prompts[fact].search(prompt)
+    task = Task(id="t", prompt=prompt, entry_point="f")
+    for variant in generate(task, Selection(per_distance=8)).variants:
+        shown = {variant.emotion, *(variant.personality or "").split(".")}
+        assert shown.isdisjoint(CONTRADICTIONS[fact])
+
+
+def test_a_chinese_requirement_with_words_of_time_says_nothing_about_its_writer():
+    assert not load_library().refused_by("30 分钟后重试。写一个 `f(x)`。")
+
+
+def test_a_chinese_message_says_a_word_of_its_mood_once():
+    language = load_library().languages["zh"]
+    task = Task(id="t", prompt="写一个函数 `f(x)`\uff0c返回 x 的两倍。", entry_point="f")
+    made = generate(task, Selection(per_distance=40, distances=(0.2, 0.3)))
+    for snippets in made.snippets.values():
+        said = [word for text in snippets for word in language.coherence.once if word in text]
+        assert len(said) == len(set(said)), snippets
+
+
 @pytest.mark.parametrize(
     ("said", "is_late"),
     [("It is urgent.", True), ("It is not urgent.", False), ("There is no deadline.", False)],
