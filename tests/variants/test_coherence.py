@@ -290,6 +290,7 @@ CONTRADICTIONS = {
     "beginner": {"senior"},
     "veteran": {"junior"},
     "leisure": {"stressed"},
+    "spontaneous": {"plan", "logic"},
     "pleased": {"frustrated", "tired", "anxious", "stressed"},
 }
 OF_THE_TASK = (
@@ -325,7 +326,7 @@ IN_CHINESE = {
     "worn-out": ("气死我了!! `f(x)` 又返回空。", "刚加完班\uff0c脑子已经转不动了。写一个 `f(x)`。"),
     "pressing": ("急急急\uff0c十分钟后就要演示了\uff0c帮我写个 `f(x)`。",),
     "outage": ("线上又报警了\uff0c`pay(order)` 超时。",),
-    "leisure": ("顺手想做个小工具\uff0c写一个 `f(x)`。",),
+    "spontaneous": ("顺手想做个小工具\uff0c写一个 `f(x)`。",),
 }
 
 

@@ -484,6 +484,7 @@ def test_a_role_for_the_model_keeps_its_place_at_the_start_of_a_line():
         "You translate questions into SQL. Return one query. Which customers owe money?",
         "You always review code for mistakes. The function `f(x)` has to double x.",
         "Answer in English. Write a function `f(x)` that doubles x.",
+        "只回答一个函数。请写 `f(x)`\uff0c返回 x 的两倍。",
         "你负责把描述翻译成 SQL。只输出代码。描述\uff1a查询最近的订单。",
         "你是一名资深 Python 工程师。请写一个函数 `f(x)`\uff0c返回 x 的两倍。",
     ],
