@@ -1,8 +1,8 @@
 """Judge the cases of ``everyday/`` or ``laws/`` through the public door, and compare.
 
-All files of a folder are judged by one nested pytest session with the model ``corpus:programs`` of
-`scripted_answers`. If an item ends the session or takes longer than `LONGEST_ITEM`, the session is
-ended, the case has failed, and a new session judges the rest.
+The files of a folder, or a part of them, are judged by one nested pytest session with the model
+``corpus:programs`` of `scripted_answers`. If an item ends the session or takes longer than
+`LONGEST_ITEM`, the session is ended, the case has failed, and a new session judges the rest.
 
 ``known.json`` has the cases that are expected to fail, each with its reason. One that passes is
 reported too, so the file cannot go stale. ``python corpus_runs.py everyday`` prints the results.
@@ -20,7 +20,10 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 HERE = Path(__file__).resolve().parent
 SECRET = "PROMPTSE-SECRET-7331"
@@ -30,6 +33,7 @@ LARGEST_GROWTH = 1024
 # The other plugins change the order of tests, their output or their number.
 OTHERS = ("cov", "django", "pytest_cov", "randomly", "rerunfailures", "timeout", "xdist")
 COMPLETIONS = 4
+PARTS = 4
 
 
 @dataclass
@@ -58,8 +62,19 @@ def known_failures(folder: str) -> dict[str, str]:
     return known
 
 
-def judge(folder: str, *, only: str = "") -> Run:
-    """Judge all cases of a folder, or those whose name contains ``only``."""
+def parts_of(folder: str) -> list[list[str]]:
+    """Return the files of a folder in `PARTS` parts of about as many cases."""
+    sizes = {
+        path.name: path.read_text().count("\ndef test_") for path in (HERE / folder).glob("*.py")
+    }
+    parts: list[list[str]] = [[] for _ in range(PARTS)]
+    for name in sorted(sizes, key=lambda name: (-sizes[name], name)):
+        min(parts, key=lambda part: sum(sizes[other] for other in part)).append(name)
+    return parts
+
+
+def judge(folder: str, *, files: Sequence[str] = (), only: str = "") -> Run:
+    """Judge all cases of a folder, or those of `files`, or those whose name contains ``only``."""
     run = Run()
     with tempfile.TemporaryDirectory(prefix="corpus-") as name:
         work = Path(name)
@@ -74,12 +89,12 @@ def judge(folder: str, *, only: str = "") -> Run:
         judged: list[str] = []
         while True:
             run.sessions += 1
-            ended = _run_session(work, run, judged, only)
+            ended = _run_session(work, run, judged, files, only)
             if ended:
                 return run
 
 
-def _run_session(work: Path, run: Run, judged: list[str], only: str) -> bool:
+def _run_session(work: Path, run: Run, judged: list[str], files: Sequence[str], only: str) -> bool:
     # Judges what earlier sessions have not, and returns whether everything is judged now.
     journal = work / f"journal-{run.sessions}"
     record = work / f"record-{run.sessions}.json"
@@ -93,6 +108,7 @@ def _run_session(work: Path, run: Run, judged: list[str], only: str) -> bool:
         *("--promptse-personalities", "expert.senior.logic", "--promptse-sandbox", "bwrap"),
         *("--promptse-report", f"json:{record}", "--promptse-store", str(work / "store")),
         *(f"--deselect={node}" for node in judged),
+        *files,
     ]
     environment = {
         **{key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")},
@@ -202,7 +218,10 @@ def problems_of(run: Run, key: str) -> list[str]:
 
 def differences(folder: str, run: Run) -> list[str]:
     """Return one line for each case that is not as expected, and each stale known failure."""
-    known = known_failures(folder)
+    files = {key.partition(".")[0] for key in run.settings}
+    known = {
+        key: why for key, why in known_failures(folder).items() if key.partition(".")[0] in files
+    }
     lines = [
         f"{key} is in known.json and does not exist" for key in known if key not in run.settings
     ]
@@ -268,6 +287,8 @@ def main() -> None:
                     f"{key}: " + "; ".join(" ".join(problem[-300:].split()) for problem in problems)
                 )
     seconds = time.monotonic() - start
+    if not run.settings:
+        raise SystemExit(f"no case of {folder} has {only!r} in its name")
     print(f"{failing} of {len(run.settings)} failing, {run.sessions} sessions, {seconds:.0f} s")
     print("slowest:", sorted(run.slowest, reverse=True)[:8])
 

