@@ -184,6 +184,7 @@ def test_sentences_begin_differently(texts, repeats):
 
 SPEAKING = {
     "worn-out": (
+        "it's almost 1am and i can't think straight anymore. Write `gaps(times)`.",
         "I've been staring at this for two hours. Write `gaps(times)` that returns the gaps.",
         "ugh, date parsing is driving me crazy. Write `parse(day)` that reads a date.",
         "I'm stuck. How do I merge two sorted lists? Write `merge(a, b)`.",
@@ -260,10 +261,12 @@ SPEAKING |= {
     "uneasy": (
         "Honestly I'm scared of breaking something. Write `div(a, b)`.",
         "My hands are shaking. Write `mean(xs)`.",
+        "Sorry, I'm honestly a bit embarrassed. Write `area(r)`.",
     ),
     "pressing": (
         "Standup is in fifteen minutes. Write `dedupe(rows)`.",
         "The client is waiting on the line. Write `cents(text)`.",
+        "Quick one, meeting in 5 min. Write `weeks(days)`.",
     ),
     "hurried": (
         "This has to ship before the freeze tonight. Write `mean(xs)`.",
