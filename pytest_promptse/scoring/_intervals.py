@@ -456,8 +456,10 @@ def share_interval(count: int, n: int, *, looks: int = 1, comparisons: int = 1) 
         that all intervals hold together with 95 %.
     """
     tail = 0.025 / (looks * comparisons)
-    low = scipy.special.betaincinv(count, n - count + 1, tail) if count > 0 else 0.0
-    high = scipy.special.betaincinv(count + 1, n - count, 1.0 - tail) if count < n else 1.0
+    if count in (0, n):  # The limit has a closed form, and a run of one item needs no SciPy.
+        return (0.0, 1.0 - tail ** (1 / n)) if count == 0 else (tail ** (1 / n), 1.0)
+    low = scipy.special.betaincinv(count, n - count + 1, tail)
+    high = scipy.special.betaincinv(count + 1, n - count, 1.0 - tail)
     return (float(low), float(high))
 
 
