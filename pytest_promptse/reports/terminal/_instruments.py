@@ -13,7 +13,7 @@ from pytest_promptse.reports.terminal._sections import lines_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from rich.table import Table as Grid
+    from rich.console import RenderableType
 
     from pytest_promptse.record._instruments import InstrumentRecord
     from pytest_promptse.record._schema import Record
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _STYLES = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
 
 
-def instrument_lines(record: Record, *, verbosity: int) -> Iterator[Iterable[Text | Grid]]:
+def instrument_lines(record: Record, *, verbosity: int) -> Iterator[Iterable[RenderableType]]:
     """Yield the lines of each suite of an instrument.
 
     `verbosity` is that of pytest. With -1 a suite has one line and its gates that did not pass.
@@ -40,7 +40,7 @@ def render_suites(suites: Sequence[InstrumentRecord], *, width: int, colours: bo
     return printed(out)
 
 
-def suite_lines(suite: InstrumentRecord, *, verbosity: int) -> Iterator[Text | Grid]:
+def suite_lines(suite: InstrumentRecord, *, verbosity: int) -> Iterator[RenderableType]:
     """Yield the lines of one suite. `verbosity` is that of `instrument_lines`."""
     if verbosity < 0:
         yield Text(f"{suite.model}, {suite.title}: {suite.brief}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.table import Table as Grid
@@ -14,7 +15,7 @@ from pytest_promptse.reports._formatting import console, printed
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderableType
 
     from pytest_promptse.record._sections import Block, Section
 
@@ -63,7 +64,7 @@ def print_blocks(out: Console, blocks: Sequence[Block], *, verbose: bool = False
         out.print(shown, soft_wrap=isinstance(shown, Text) and shown.no_wrap is True)
 
 
-def lines_of(blocks: Sequence[Block], *, verbose: bool = False) -> Iterator[Text | Grid]:
+def lines_of(blocks: Sequence[Block], *, verbose: bool = False) -> Iterator[RenderableType]:
     """Yield what the terminal shows of `blocks`: texts and grids for `rich`.
 
     A text that must not be wrapped says so. `verbose` is that of `print_blocks`.
@@ -80,9 +81,27 @@ def lines_of(blocks: Sequence[Block], *, verbose: bool = False) -> Iterator[Text
             if several > 1:
                 yield Text(block.title, "underline")
             limit = None if verbose else block.brief
-            yield _grid(block.only_brief(intervals=verbose), limit)
+            grid = _grid(block.only_brief(), limit)
+            yield _Roomy(_grid(block.only_brief(intervals=True), limit), grid) if verbose else grid
             if limit is not None and len(block.rows) > limit:
                 yield Text(f"{len(block.rows) - limit} more in --html and --csv", "dim")
+
+
+_UNBOUNDED = 10_000
+"""Columns of a terminal on which every table fits."""
+
+
+@dataclass(frozen=True)
+class _Roomy:
+    """A grid that is shown where it fits the width of the terminal, and a narrower one."""
+
+    wide: Grid
+    narrow: Grid
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Grid]:
+        unbounded = options.update(max_width=_UNBOUNDED)
+        fits = console.measure(self.wide, options=unbounded).maximum <= options.max_width
+        yield self.wide if fits else self.narrow
 
 
 def _grid(table: Table, limit: int | None) -> Grid:

@@ -32,8 +32,7 @@ from pytest_promptse.reports.terminal._variants import calibration, variant_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from rich.console import Console
-    from rich.table import Table as Grid
+    from rich.console import Console, RenderableType
 
     from pytest_promptse.record._queries import Series
     from pytest_promptse.record._schema import Record, SuiteRecord
@@ -54,7 +53,7 @@ def render(record: Record, *, width: int, colours: bool, verbosity: int = 0) -> 
     record = escaped(record)
     out = console(width=width, colours=colours)
     if verbosity < 0:
-        sections: list[Iterable[Text | Grid]] = [_brief(record, width)]
+        sections: list[Iterable[RenderableType]] = [_brief(record, width)]
         sections += instrument_lines(record, verbosity=verbosity)
     else:
         sections = [
@@ -84,7 +83,7 @@ def _brief(record: Record, width: int) -> Iterator[Text]:
         yield _cost(record)
 
 
-def _sections(record: Record, out: Console, *, verbose: bool) -> Iterator[Iterable[Text | Grid]]:
+def _sections(record: Record, out: Console, *, verbose: bool) -> Iterator[Iterable[RenderableType]]:
     """Yield the lines of each section, grouped by model.
 
     `out` is used for its width and for wrapping. `verbose` also shows each template of a model
@@ -103,7 +102,7 @@ def _sections(record: Record, out: Console, *, verbose: bool) -> Iterator[Iterab
 
 def _templates(
     record: Record, several: Sequence[Series], out: Console, *, verbose: bool
-) -> Iterator[Iterable[Text | Grid]]:
+) -> Iterator[Iterable[RenderableType]]:
     """Show the templates of a model side by side. ``-v`` also shows each of them alone.
 
     `several` are the series of one model, one per template. `out` is used for its width and for
