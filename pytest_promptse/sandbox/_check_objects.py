@@ -360,7 +360,7 @@ def may_use(value: Any, name: str) -> bool:
     """
     cls = type(value)
     if is_mock(cls):
-        return name in SPECIALS or name not in _mock_names()
+        return name in SPECIALS or name not in _mock_names(cls)
     if cls is _Shape or isinstance(value, _FUNCTIONS):
         return False
     lent = lent_names(value) or frozenset()
@@ -466,11 +466,14 @@ def may_set(value: Any, name: str, new: Any) -> bool:
     """Return whether a program may assign `new` to a name that it may use.
 
     Assignment reaches data of an instance: never a method, a class or a function, through which a
-    check verifies. An object of the check is replaced by another one of the check at most. A mock
-    takes only plain data, since each of its attributes is a mock that the check can ask for its
-    calls.
+    check verifies, nor what a class computes, such as a `functools.cached_property`. An object of
+    the check is replaced by another one of the check at most. A mock takes only plain data, since
+    each of its attributes is a mock that the check can ask for its calls.
     """
-    if isinstance(value, type):
+    kinds = type(value).__mro__
+    own = next((type(vars(kind)[name]) for kind in kinds if name in vars(kind)), None)
+    # A descriptor without __set__ gives way to a value of the same name in the instance.
+    if isinstance(value, type) or (hasattr(own, "__get__") and not hasattr(own, "__set__")):
         return False
     if is_mock(type(value)):
         return _is_plain(new)
@@ -479,18 +482,18 @@ def may_set(value: Any, name: str, new: Any) -> bool:
     current = inspect.getattr_static(value, name, None)
     if isinstance(current, types.MemberDescriptorType):
         current = getattr(value, name, None)
-    if callable(current) or isinstance(current, staticmethod | classmethod):
+    if callable(current):
         return False
     # An object of the check, which may verify, is not replaced by one of the program.
     return isinstance(current, property) or _is_plain(current) or not is_of_program(new)
 
 
-@functools.cache
-def _mock_names() -> frozenset[str]:
-    """Return the names by which a check configures a mock and asks for its calls."""
-    from unittest import mock  # noqa: PLC0415 - heavy; loaded already if there is a mock
-
-    return frozenset({"method_calls", *dir(mock.NonCallableMock), *dir(mock.Mock)})
+def _mock_names(cls: type) -> frozenset[str]:
+    """Return the names by which a check configures a mock of this class and asks for its calls."""
+    known = vars(sys.modules["unittest.mock"])
+    # Each mock has a class of its own, to which a check adds properties.
+    kinds = (kind for kind in cls.__mro__ if known.get(kind.__name__) is kind)
+    return frozenset({"method_calls"}.union(*map(vars, kinds)))
 
 
 def _is_plain(value: Any) -> bool:
