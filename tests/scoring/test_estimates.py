@@ -195,6 +195,25 @@ def test_one_emotion_alone_has_no_interval_over_emotions():
     assert any("one emotion" in line for line in found.warnings)
 
 
+def test_emotions_at_a_distance_without_weight_do_not_count():
+    """Simpson's rule gives the first of (0.1, 0.2, 0.4) no weight."""
+
+    def ci95(name: str) -> tuple[float, float]:
+        tasks = [
+            TaskSamples(
+                one.task_id,
+                one.original,
+                {d: one.variants[old] for d, old in zip((0.1, 0.2, 0.4), D, strict=True)},
+                {0.1: (name,) * 4, 0.2: one.emotions[0.2], 0.4: one.emotions[0.3]},
+            )
+            for one in with_emotions(("tired",), n=6)
+        ]
+        options = {"mode": "light", "speaks_for": "tasks+emotions", **FAST}
+        return score_suite(tasks, distances=(0.1, 0.2, 0.4), **options).ci95
+
+    assert ci95("only here") == ci95("calm")
+
+
 def test_a_model_that_solves_nothing_is_warned_of():
     tasks = [TaskSamples(f"t{i}", passes(0, 8), {d: [passes(0, 8)] for d in D}) for i in range(60)]
     [warning] = score(tasks).warnings

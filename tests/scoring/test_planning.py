@@ -44,6 +44,12 @@ def test_what_it_takes_is_the_smallest_plan_that_passes():
     assert larger["samples"].completions > plan.completions
 
 
+def test_a_threshold_is_found_even_if_only_a_total_loss_is_above_it():
+    plan = DropPlan(tasks=1, variants=2, samples=1, original_samples=2, reruns=True)
+    assert plan.passes(0.98) < POWER <= plan.passes(0.99)
+    assert plan.least_threshold() == 0.99
+
+
 def test_a_spread_over_tasks_hides_a_drop_from_intervals_over_tasks_only():
     over_tasks = replace(CI, tasks=20, reruns=False)
     assert replace(over_tasks, spread=0.3).detects(0.1) > over_tasks.detects(0.1)
