@@ -17,6 +17,11 @@ records once which tests reach which line, in the processes that they start too.
 are run, until the first failure. A test that takes too long has noticed the fault. A line that no
 test reaches counts as a survivor without a run. Properties take the same examples every time.
 
+One process imports the package, collects the tests and is forked for each fault. A fork gives the
+functions that are imported already the faulty code (``mutation_swap.py``). A fault in code that
+runs at import needs new processes. A test that notices a fault must pass without it, run alone in
+the same way; otherwise it is left out.
+
 Neither mutmut 3.8 nor Cosmic Ray 8.7 fits. mutmut finds the tests of a function by what runs in the
 process of the tests, and so misses all tests that run pytest in another. Cosmic Ray selects no
 tests and has no faults of the kinds return, argument and statement.
@@ -32,21 +37,24 @@ import platform
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
 import tomllib
+from collections import defaultdict
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import coverage
 import pytest
 from mutation_faults import ROOT, draw
-from mutation_plugin import TEST, TESTS_FILE
+from mutation_plugin import FAULTS, SURVIVED, TEST, TESTS_FILE, TIME_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from mutation_faults import Fault
 
@@ -57,6 +65,9 @@ TESTS = {
     "record": ("tests/record",),
     "plugin": ("tests/plugin",),
 }
+
+# A line of pytest's short summary.
+FAILED = re.compile(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", re.MULTILINE)
 
 
 def main() -> None:
@@ -91,38 +102,42 @@ def main() -> None:
     ]
     copy = Copy(options.work.resolve())
     copy.make()
-    reached = {folder: copy.reach(folder) for folder in sorted({fault.folder for fault in todo})}
-    copy.check()
-    for number, fault in enumerate(todo):
-        if time.monotonic() > last_begin:
-            break
-        tests = reached[fault.folder].of(fault, options.test_seconds)
-        began = time.monotonic()
-        outcome = copy.outcome(fault, tests) if tests else "no test reaches it"
-        result = Result(
-            **{name: getattr(fault, name) for name in ("path", "kind", "before", "after", "line")},
-            seed=options.seed,
-            commit=copy.commit,
-            noticed=bool(tests) and outcome != SURVIVED,
-            outcome=outcome,
-            n_tests=len(tests),
-            seconds=round(time.monotonic() - began, 1),
-        )
-        options.results.parent.mkdir(parents=True, exist_ok=True)
-        with options.results.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(result)) + "\n")
-        earlier[result.key] = result
-        place = f"{result.path}:{result.line}"
-        print(f"{number + 1}/{len(todo)} {place} {result.kind}: {outcome}", flush=True)
+    reach = copy.reach({tests for fault in todo for tests in TESTS[fault.folder]})
+    with closing(Runs(copy, reach)) as tests:
+        tests.check()
+        for number, fault in enumerate(todo):
+            if time.monotonic() > last_begin:
+                break
+            chosen = reach.of(fault, options.test_seconds)
+            began = time.monotonic()
+            outcome = tests.outcome(fault, chosen) if chosen else "no test reaches it"
+            result = Result(
+                **{
+                    name: getattr(fault, name)
+                    for name in ("path", "kind", "before", "after", "line")
+                },
+                seed=options.seed,
+                commit=copy.commit,
+                noticed=bool(chosen) and outcome != SURVIVED,
+                outcome=outcome,
+                n_tests=len(chosen),
+                seconds=round(time.monotonic() - began, 1),
+            )
+            options.results.parent.mkdir(parents=True, exist_ok=True)
+            with options.results.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(result)) + "\n")
+            earlier[result.key] = result
+            place = f"{result.path}:{result.line}"
+            print(
+                f"{number + 1}/{len(todo)} {place} {result.kind}: {outcome} ({result.seconds:g} s)",
+                flush=True,
+            )
     report(drawn, earlier)
-
-
-SURVIVED = "survived"
 
 
 @dataclass(frozen=True)
 class Reach:
-    """Which tests of a folder reach which lines.
+    """Which tests reach which lines.
 
     Attributes
     ----------
@@ -133,37 +148,49 @@ class Reach:
     lines
         By module and line, the numbers of the tests that reach it. The number -1 stands for imports
         outside of tests.
+    failed
+        The node ids of tests that failed.
     """
 
     tests: Sequence[str]
     seconds: Sequence[float]
     lines: Mapping[str, Mapping[str, Sequence[int]]]
+    failed: Sequence[str]
 
     def of(self, fault: Fault, most_seconds: float) -> dict[str, float]:
         """Return the seconds of the tests that reach a fault, in the order to run them.
 
-        The tests of the module's own file come first, since they notice most, and quick ones
-        before slow ones. All tests reach what is executed at import.
+        The tests of the module's own file come first, since they notice most, and then quick ones
+        before slow ones. All tests reach what is executed at import. Only those of the mirrored
+        folders count.
         """
-        per_line = self.lines.get(fault.path, {})
-        numbers = {
-            number
-            for line in range(fault.first, fault.last + 1)
-            for number in per_line.get(str(line), ())
-        }
-        if fault.at_import or -1 in numbers:
+        numbers = self._numbers(fault)
+        if self.at_import(fault):
             numbers = set(range(len(self.tests)))
+        mirrored = tuple(f"{folder}/" for folder in TESTS[fault.folder])
+        numbers = {number for number in numbers if self.tests[number].startswith(mirrored)}
         own = f"/test_{Path(fault.path).stem.lstrip('_')}.py::"
 
-        def order(number: int) -> tuple[bool, bool, str, float]:
-            test, seconds = self.tests[number], self.seconds[number]
-            return own not in test, seconds > 1, test.partition("::")[0], seconds
+        def order(number: int) -> tuple[bool, float]:
+            return own not in self.tests[number], self.seconds[number]
 
         chosen: dict[str, float] = {}
         for number in sorted(numbers, key=order):
             if sum(chosen.values()) + self.seconds[number] <= most_seconds or not chosen:
                 chosen[self.tests[number]] = self.seconds[number]
         return chosen
+
+    def at_import(self, fault: Fault) -> bool:
+        """Return whether the faulty code runs before the tests do."""
+        return fault.at_import or -1 in self._numbers(fault)
+
+    def _numbers(self, fault: Fault) -> set[int]:
+        per_line = self.lines.get(fault.path, {})
+        return {
+            number
+            for line in range(fault.first, fault.last + 1)
+            for number in per_line.get(str(line), ())
+        }
 
 
 class Copy:
@@ -199,16 +226,19 @@ class Copy:
             output("tools/setup", "--dev", ".venv", cwd=self.path)
         plugin = self.work / "plugin"
         plugin.mkdir(exist_ok=True)
-        # A folder of its own: some scripts beside it have names of packages.
-        shutil.copy(Path(__file__).with_name("mutation_plugin.py"), plugin)
+        # A folder of its own: some scripts beside them have names of packages.
+        for name in ("mutation_plugin.py", "mutation_swap.py", "mutation_faults.py"):
+            shutil.copy(Path(__file__).with_name(name), plugin)
 
-    def reach(self, folder: str) -> Reach:
-        """Run the tests of a folder without a fault, and record which lines each reaches."""
+    def reach(self, folders: Collection[str]) -> Reach:
+        """Run the tests of folders without a fault, and record which lines each reaches."""
         trees = output("git", "rev-parse", "HEAD:pytest_promptse", "HEAD:tests", cwd=ROOT).split()
         version = "-".join(tree[:8] for tree in trees)
-        recorded = self.work / f"reach-{folder}-{version}.json"
+        names = sorted(folders)
+        name = "-".join(folder.rpartition("/")[2] for folder in names)
+        recorded = self.work / f"reach-{name}-{version}.json"
         if not recorded.exists():
-            print(f"recording which lines the tests of {folder} reach", flush=True)
+            print(f"recording which lines {', '.join(names)} reach", flush=True)
             data_folder = self.work / "coverage"
             shutil.rmtree(data_folder, ignore_errors=True)
             data_folder.mkdir()
@@ -221,56 +251,20 @@ class Copy:
             run = [str(self.python), "-m", "coverage", "run", f"--rcfile={settings}"]
             tests_file = data_folder / "tests.json"
             env = {"COVERAGE_PROCESS_START": str(settings), TESTS_FILE: str(tests_file)}
-            status, printed = self._pytest(TESTS[folder], math.inf, env, before=run)
-            if status != pytest.ExitCode.OK:
-                raise SystemExit(f"tests of {folder} fail without a fault:\n{printed}")
+            status, printed = self.pytest(names, math.inf, env, before=run)
+            if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+                raise SystemExit(f"pytest ended with {status}:\n{printed}")
             tests = json.loads(tests_file.read_text())
             lines = lines_reached(data_folder, self.path)
-            reach = {"tests": [*tests], "seconds": [*tests.values()], "lines": lines}
-            recorded.write_text(json.dumps(reach))
-        return Reach(**json.loads(recorded.read_text()))
+            failed = FAILED.findall(printed)
+            reach = Reach([*tests], [*tests.values()], lines, failed)
+            recorded.write_text(json.dumps(asdict(reach)))
+        reach = Reach(**json.loads(recorded.read_text()))
+        for test in reach.failed:
+            print(f"left out, since it fails without a fault: {test}", flush=True)
+        return reach
 
-    def check(self) -> None:
-        """Check that processes which tests start import the faulty package."""
-        hooks = self.path / "pytest_promptse/plugin/_hooks.py"
-        # The variable is unset when pytest loads the plugin itself, and set in its nested runs.
-        raising = f"\nimport os\nif {TEST!r} in os.environ:\n    raise RuntimeError('a fault')\n"
-        status, printed = self._with(
-            hooks, hooks.read_bytes() + raising.encode(), ["tests/plugin/test_items.py"], 600
-        )
-        if status != pytest.ExitCode.TESTS_FAILED or "a fault" not in printed:
-            raise SystemExit(f"nested runs do not import the faulty package:\n{printed}")
-
-    def outcome(self, fault: Fault, tests: Mapping[str, float]) -> str:
-        """Return which test noticed a fault, or that none did."""
-        module = self.path / fault.path
-        wrong = fault.applied(module.read_bytes())
-        arguments = self.work / "tests.txt"
-        arguments.write_text("\n".join(tests))
-        # A test that waits without end fails by the first limit, unless it cannot be interrupted.
-        timeout = f"--timeout={60 + 5 * max(tests.values()):.0f}"
-        limit = 120 + 5 * sum(tests.values())
-        status, printed = self._with(module, wrong, [f"@{arguments}", timeout], limit)
-        if status is None:
-            return "time limit"
-        if status == pytest.ExitCode.OK:
-            return SURVIVED
-        if status == pytest.ExitCode.NO_TESTS_COLLECTED:
-            raise SystemExit(f"no test was collected:\n{printed}")
-        failed = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", printed, re.MULTILINE)
-        return failed[1] if failed else f"pytest ended with {status}"
-
-    def _with(
-        self, module: Path, wrong: bytes, arguments: Sequence[str], limit: float
-    ) -> tuple[int | None, str]:
-        right = module.read_bytes()
-        try:
-            write_module(module, wrong)
-            return self._pytest([*arguments, "-x"], limit, {})
-        finally:
-            write_module(module, right)
-
-    def _pytest(
+    def pytest(
         self,
         arguments: Sequence[str],
         limit: float,
@@ -278,6 +272,24 @@ class Copy:
         before: Sequence[str] = (),
     ) -> tuple[int | None, str]:
         """Run tests in the clone; the status is None if they take too long."""
+        with self.started(arguments, env, before=before, stdout=subprocess.PIPE) as process:
+            try:
+                printed, _ = process.communicate(timeout=None if math.isinf(limit) else limit)
+            except subprocess.TimeoutExpired:
+                return None, ""
+            return process.returncode, printed
+
+    @contextmanager
+    def started(
+        self,
+        arguments: Sequence[str],
+        env: Mapping[str, str],
+        *,
+        before: Sequence[str] = (),
+        stdout: int | IO[str],
+        descriptors: Sequence[int] = (),
+    ) -> Iterator[subprocess.Popen[str]]:
+        """Start pytest in the clone, and end it at the end of the block."""
         options = ["-q", "-p", "mutation_plugin", "-p", "no:cacheprovider", "-p", "no:xdist"]
         # Outside of the project, whose settings pytest would find from a folder below it.
         with (
@@ -289,36 +301,144 @@ class Copy:
                 ],
                 cwd=self.path,
                 env={**self._env, **env},
-                stdout=subprocess.PIPE,
+                stdout=stdout,
                 stderr=subprocess.STDOUT,
                 text=True,
                 start_new_session=True,
+                pass_fds=descriptors,
             ) as process,
         ):
             try:
-                printed, _ = process.communicate(timeout=None if math.isinf(limit) else limit)
-            except subprocess.TimeoutExpired:
-                return None, ""
+                yield process
             finally:
                 # Also if somebody stops this script.
                 if process.poll() is None:
                     os.killpg(process.pid, signal.SIGKILL)
-            return process.returncode, printed
 
 
-def lines_reached(data_folder: Path, clone: Path) -> dict[str, dict[int, list[int]]]:
+class Runs:
+    """Runs tests of the clone with a fault."""
+
+    def __init__(self, copy: Copy, reach: Reach) -> None:
+        self._copy, self._reach = copy, reach
+        self._timeout = f"--timeout={60 + 5 * max(reach.seconds):.0f}"
+        # Whether a test passes without a fault.
+        self._passes = dict.fromkeys(reach.failed, False)
+        self._resources = ExitStack()
+        ours, theirs = socket.socketpair()
+        folders = sorted({str(Path(test.partition("::")[0]).parent) for test in reach.tests})
+        with theirs, (copy.work / "forks.txt").open("w", encoding="utf-8") as log:
+            self._resources.enter_context(
+                copy.started(
+                    [self._timeout, *folders],
+                    {FAULTS: str(theirs.fileno())},
+                    stdout=log,
+                    descriptors=[theirs.fileno()],
+                )
+            )
+        self._lines = self._resources.enter_context(ours.makefile("rw", encoding="utf-8"))
+
+    def close(self) -> None:
+        """End the process of the tests."""
+        self._resources.close()
+
+    def check(self) -> None:
+        """Check that processes which tests start have the fault."""
+        module = self._copy.path / "pytest_promptse/plugin/_hooks.py"
+        right = module.read_bytes()
+        # The variable is unset when pytest loads the plugin itself, and set in its nested runs.
+        raising = f"    1 / ({TEST!r} not in __import__('os').environ)\n"
+        marked = b"def _is_marked(node: pytest.Item) -> bool:\n"
+        wrong = right.replace(marked, marked + raising.encode())
+        test = next(test for test in self._reach.tests if "plugin/test_items.py" in test)
+        if self._forked(module, right, {test: 60.0}) != SURVIVED:
+            raise SystemExit(f"{test} fails in a fork without a fault")
+        if self._forked(module, wrong, {test: 60.0}) != test:
+            raise SystemExit("forked runs do not have the fault")
+
+    def outcome(self, fault: Fault, tests: Mapping[str, float]) -> str:
+        """Return which test noticed a fault, or that none did."""
+        module = self._copy.path / fault.path
+        wrong = fault.applied(module.read_bytes())
+        tests = {test: tests[test] for test in tests if self._passes.get(test, True)}
+        while tests:
+            outcome = None
+            if not self._reach.at_import(fault):
+                outcome = self._forked(module, wrong, tests)
+            if outcome is None:
+                outcome = self._in_new_processes(module, wrong, tests)
+            if outcome not in tests or self._passes_alone(outcome):
+                return outcome
+            tests = {test: tests[test] for test in tests if test != outcome}
+        return SURVIVED
+
+    def _passes_alone(self, test: str) -> bool:
+        if test not in self._passes:
+            module = self._copy.path / "pytest_promptse/__init__.py"
+            outcome = self._forked(module, module.read_bytes(), {test: 60.0})
+            self._passes[test] = outcome == SURVIVED
+            if outcome != SURVIVED:
+                print(f"left out, since it fails without a fault: {test}", flush=True)
+        return self._passes[test]
+
+    def _forked(self, module: Path, wrong: bytes, tests: Mapping[str, float]) -> str | None:
+        """Return the outcome of tests in a fork, or None if the fault needs new processes."""
+        right = module.read_bytes()
+        fault = {"path": str(module), "right": right.decode(), "wrong": wrong.decode()}
+        with written(module, wrong):
+            limits = {test: 60.0 + 5 * seconds for test, seconds in tests.items()}
+            self._lines.write(json.dumps({"fault": fault, "tests": limits}) + "\n")
+            self._lines.flush()
+            answer = self._lines.readline()
+        if not answer:
+            raise SystemExit(f"the process of the tests has ended; see {self._copy.work}/forks.txt")
+        outcome: str | None = json.loads(answer)
+        return outcome
+
+    def _in_new_processes(self, module: Path, wrong: bytes, tests: Mapping[str, float]) -> str:
+        arguments = self._copy.work / "tests.txt"
+        arguments.write_text("\n".join(tests))
+        limit = 120 + 5 * sum(tests.values())
+        with written(module, wrong):
+            status, printed = self._copy.pytest([f"@{arguments}", self._timeout, "-x"], limit, {})
+        if status is None:
+            return TIME_LIMIT
+        if status == pytest.ExitCode.OK:
+            return SURVIVED
+        if status == pytest.ExitCode.NO_TESTS_COLLECTED:
+            raise SystemExit(f"no test was collected:\n{printed}")
+        failed = FAILED.search(printed)
+        return failed[1] if failed else f"pytest ended with {status}"
+
+
+@contextmanager
+def written(module: Path, wrong: bytes) -> Iterator[None]:
+    """Let a module have a fault in the block."""
+    right = module.read_bytes()
+    try:
+        write_module(module, wrong)
+        yield
+    finally:
+        write_module(module, right)
+
+
+def lines_reached(data_folder: Path, clone: Path) -> dict[str, dict[str, list[int]]]:
     """Return the numbers of the tests that reach each line of each module."""
-    data = coverage.CoverageData(str(data_folder / "combined"))
+    reached: defaultdict[str, defaultdict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
     for file in data_folder.glob("data.*"):
-        part = coverage.CoverageData(str(file))
-        part.read()
-        data.update(part)
+        data = coverage.CoverageData(str(file))
+        data.read()
+        tests = {int(context) for context in data.measured_contexts() if context}
+        # A process that a test has started loses its context at times.
+        without = tests if len(tests) == 1 else {-1}
+        for module in data.measured_files():
+            lines = reached[str(Path(module).relative_to(clone))]
+            for line, contexts in data.contexts_by_lineno(module).items():
+                for context in contexts:
+                    lines[line] |= {int(context)} if context else without
     return {
-        str(Path(file).relative_to(clone)): {
-            line: sorted(int(context or -1) for context in contexts)
-            for line, contexts in data.contexts_by_lineno(file).items()
-        }
-        for file in data.measured_files()
+        module: {str(line): sorted(numbers) for line, numbers in lines.items()}
+        for module, lines in reached.items()
     }
 
 

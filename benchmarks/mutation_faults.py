@@ -371,6 +371,11 @@ class Places(ast.NodeVisitor):
                 self._add("argument", start, end, "")
         self.generic_visit(node)
 
+    def visit_keyword(self, node: ast.keyword) -> None:
+        """Leave out what an argument says that states what holds anyway."""
+        if node.arg not in KEPT_ARGUMENTS:
+            self.generic_visit(node)
+
     def _removed(self, node: ast.stmt) -> None:
         self._add("statement", self._start(node), self._end(node), "pass")
 
