@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import dis
+import linecache
 import os
+import re
 import shutil
 from contextvars import ContextVar
 from types import MappingProxyType
@@ -36,6 +38,7 @@ from pytest_promptse.tasks._task import repeatable_random
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from types import CodeType
 
     from pytest_promptse.run._run import PromptseRun
     from pytest_promptse.runtimes._runtime import Door
@@ -51,6 +54,9 @@ _KEPT_FOLDERS: pytest.StashKey[set[str]] = pytest.StashKey()
 # The attributes of a candidate besides those of the program's entry point.
 _OWN_NAMES = ("module", "run", "output")
 _OWN_FIXTURES = ("candidate", "program", "task")
+
+# The instructions that look for a name among the globals, or first in the body of a class.
+_LOOKUPS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
 
 
 class CandidateProxy(EntryPoint):
@@ -326,9 +332,12 @@ def run_body(
         raise
     except (pytest.skip.Exception, pytest.xfail.Exception) as ended:
         name = "skipped" if isinstance(ended, pytest.skip.Exception) else "called pytest.xfail"
-        raise TaskError(
-            f"the check {name} ({ended.msg}); a check must pass or fail for every program"
-        ) from None
+        text = f"the check {name} ({ended.msg}); a check must pass or fail for every program"
+        if not (candidate.used or proxy._has_answer):  # noqa: SLF001 - both classes work together
+            raise TaskError(text) from None
+        # The program may have caused it, such as by a NotImplementedError.
+        cause = "exception" if candidate.raised(ended.__context__ or ended) else "wrong_answer"
+        return CheckResult(cause, f"{_line(ended, path)}{text}")
     except (AssertionError, pytest.fail.Exception) as failed:
         if not proxy._was_used:  # noqa: SLF001 - both classes work together
             failed.add_note(
@@ -384,31 +393,62 @@ def _error_result(
 def _permission_error(error: BaseException | None) -> PermissionError | None:
     """Return the refusal that led to `error`. Libraries for HTTP wrap it in errors of their own."""
     while error is not None:
-        # One of the kernel has a number. A check may have made another of a class of the program.
-        if isinstance(error, PermissionError) and error.errno is not None:
+        # One of the kernel has a number, and comes from a call. The check may have raised another
+        # of a class or with a number of the program.
+        if (
+            isinstance(error, PermissionError)
+            and error.errno is not None
+            and not _origin(error)[1].startswith("RAISE")
+        ):
             return error
         error = error.__cause__ or error.__context__
     return None
 
 
+def _origin(error: BaseException) -> tuple[CodeType | None, str]:
+    """Return the code in which `error` was raised, and the name of the instruction.
+
+    An error that was never raised, only named as a cause, has no code.
+    """
+    trace = error.__traceback__
+    if trace is None:
+        return None, "RAISE_VARARGS"
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    code = trace.tb_frame.f_code
+    return code, dis.opname[code.co_code[trace.tb_lasti]]
+
+
 def _is_of_check(error: BaseException, path: str) -> bool:
     """Return whether an error is a mistake of the check itself, independent of the program.
 
-    A name that the test file does not define, or an ``import`` statement that fails, is a mistake
-    of the check. The same errors from ``eval(answer)`` or ``import_module(answer)`` are not.
+    A name that nothing in the test file binds, or an ``import`` statement that fails, is a mistake
+    of the check. The same errors from ``eval(answer)`` or ``import_module(answer)`` are not. Nor is
+    a name that the check would have bound if the program had done something else.
     """
     if isinstance(error, TaskError):
         return True
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None or trace.tb_frame.f_code.co_filename != path:
-        return False
     # Not by ``raise``, which may repeat an error of the program.
-    operation = dis.opname[trace.tb_frame.f_code.co_code[trace.tb_lasti]]
+    code, operation = _origin(error)
+    if code is None or code.co_filename != path:
+        return False
     if isinstance(error, NameError):
-        return operation.startswith("LOAD") and not isinstance(error, UnboundLocalError)
+        # Other instructions look for variables that the compiler has seen bound.
+        return operation in _LOOKUPS and not _binds(code, path, error.name)
     return isinstance(error, ImportError) and operation.startswith("IMPORT")
+
+
+def _binds(code: CodeType, path: str, name: str | None) -> bool:
+    """Return whether `code` binds a name in its own scope, or a function of the file a global.
+
+    The code of the module itself has run before any program.
+    """
+    if any(
+        step.argval == name for step in dis.get_instructions(code) if step.opname == "STORE_NAME"
+    ):
+        return True
+    source = "".join(linecache.getlines(path))
+    return re.search(rf"^\s*global\b[^#\n]*\b{name}\b", source, re.MULTILINE) is not None
 
 
 def _line(error: BaseException, path: str) -> str:

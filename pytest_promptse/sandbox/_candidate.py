@@ -10,7 +10,6 @@ import contextlib
 import json
 import sys
 import threading
-from collections import deque
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
@@ -80,11 +79,8 @@ _OWN_REFERENCES = 2
 """Number of references, as ``sys`` counts them, to a container that only its twin refers to."""
 
 _UNCHANGING = (int, float, complex, str, bytes, range, type(None))
-_SMALL = wire.MAX_DEPTH
-"""Bytes of all answers. Fewer make no argument too deep or too large."""
-
-_MOST_RECENT = 1_000
-"""Number of the last messages, and bytes of each, in which `Candidate.has_named` looks."""
+_MOST_SEARCHED = 4 * 2**20
+"""Bytes of messages in which `Candidate.has_named` looks. More may have named any path."""
 
 _STOPS = (StopIteration, StopAsyncIteration)
 _ENDINGS = (KeyboardInterrupt, SystemExit, GeneratorExit)
@@ -154,7 +150,7 @@ class Candidate(EntryPoint):
         self._lock = threading.RLock()
         self._answers = 0
         self._received = 0
-        self._recent: deque[bytes] = deque(maxlen=_MOST_RECENT)
+        self._messages = bytearray()
         # Number of `_Shared` and `_Argument` in the message that is being read.
         self._marks = 0
         # The exceptions of that message which `_as_value` has replaced.
@@ -214,6 +210,7 @@ class Candidate(EntryPoint):
             self.fail("exception", f"the program broke the protocol: {broken}")
         finally:
             execution.close()
+        self._answers += 1
         return ScriptResult(
             stdout=execution.output.text(), stderr=execution.errors.text(), returncode=code
         )
@@ -246,7 +243,7 @@ class Candidate(EntryPoint):
 
     @property
     def used(self) -> bool:
-        """True if the check has received an answer of the program."""
+        """True if the check has received a value of the program, in an answer or a callback."""
         return self._answers > 0
 
     @property
@@ -297,6 +294,7 @@ class Candidate(EntryPoint):
             problem = self._await_result(self._execution, (), {}, stops=False)
             if problem is not None:
                 self.fail(*read_problem(problem, _LOAD_CAUSES))
+            self._answers = 0  # that it is loaded is no value of the program
         return self._execution
 
     def _require_compiled(self, answer: Any) -> None:
@@ -343,7 +341,7 @@ class Candidate(EntryPoint):
         self._raised.clear()
         self._program_objects = ProgramObjects()
         self._check_objects = CheckObjects()
-        self._recent.clear()
+        self._messages.clear()
         self.failed.clear()
         if self._execution is not None:
             self._execution.close()
@@ -459,11 +457,21 @@ class Candidate(EntryPoint):
             raise error
 
     def has_named(self, path: str) -> bool:
-        """Return whether the program has lately sent a text that ends with a part of `path`."""
-        texts = [json.dumps(part, ensure_ascii=False)[1:] for part in path.split("/") if part]
-        parts = [text.encode("utf-8", "surrogatepass") for text in texts]
-        ends = [before + part for part in parts for before in (b'"', b"/")]
-        return any(end in message for message in self._recent for end in ends)
+        """Return whether the program has sent or printed what ends with a part of `path`.
+
+        The path may also be a folder of the one that the program has named.
+        """
+        if self._received > _MOST_SEARCHED:
+            return True
+        printed = json.dumps(self.output.split(), ensure_ascii=False)
+        texts = bytes(self._messages) + printed.encode("utf-8", "surrogatepass")
+        parts = [json.dumps(part, ensure_ascii=False)[1:-1] for part in path.split("/") if part]
+        ends = [f'{part}"' for part in parts] + [f"{part}/" for part in parts[-1:]]
+        return any(
+            (before + end).encode("utf-8", "surrogatepass") in texts
+            for end in ends
+            for before in '"/'
+        )
 
     def can_send(self, value: Any) -> bool:
         """Return whether `value` of the check can be sent to the program."""
@@ -521,9 +529,7 @@ class Candidate(EntryPoint):
         try:
             changes = self._surroundings.changes(operands)
         except wire.WireError as error:
-            if self._received > _SMALL:
-                self.fail("resource", f"the program's files: {error}")
-            self.break_check(f"a temporary folder cannot be handed to the program: {error}")
+            self._refuse_size(f"a temporary folder cannot be handed to the program: {error}")
         if not self._has_paths_of_check and changes.keys() & {"folders_changed", "directory"}:
             self.break_check(
                 "a temporary folder cannot be handed to the program at the isolation level "
@@ -577,11 +583,18 @@ class Candidate(EntryPoint):
         try:
             yield
         except wire.TooLargeError as error:
-            if self._received > _SMALL:
-                self.fail("resource", f"what the program has returned is sent back: {error}")
-            self.break_check(f"an argument cannot be sent to the program: {error}")
+            self._refuse_size(f"an argument cannot be sent to the program: {error}")
         except wire.WireError as error:
             self.break_check(f"an argument cannot be sent to the program: {error}")
+
+    def _refuse_size(self, text: str) -> NoReturn:
+        """End the check because something is too large, and say whose fault it is.
+
+        A program that has sent any value, even a small number, may have chosen the size.
+        """
+        if self.used:
+            self.fail("resource", f"{text}; its size may depend on the program")
+        self.break_check(text)
 
     def _send_value(self, value: Any) -> wire.Built:
         self._require_unraised(value)
@@ -677,6 +690,7 @@ class Candidate(EntryPoint):
                         self.failed += [failed] if failed is not None else []
                         continue
                     case ("callback", number, operation, callback_args, callback_kwargs):
+                        self._answers += 1
                         self._call_back(
                             execution, number, operation, callback_args, callback_kwargs
                         )
@@ -707,7 +721,8 @@ class Candidate(EntryPoint):
     def _receive(self, execution: Execution) -> Any:
         data = execution.receive()
         self._received += len(data)
-        self._recent.append(data[:_MOST_RECENT])
+        if self._received <= _MOST_SEARCHED:
+            self._messages += data
         self._marks = 0
         self._silent.clear()
         if self._language != "python":

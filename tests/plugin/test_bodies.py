@@ -190,8 +190,11 @@ def test_double(candidate):
     run("--promptse-model", model, "-k", "original", *gate).assert_outcomes(passed=1, deselected=7)
 
 
-def test_a_broken_check_fails_with_its_traceback_and_scores_nothing(project, run, pytester):
-    project("""
+@pytest.mark.parametrize("bound", ["", "if not pytest: foru = 4", "def other(): foru = 4"])
+def test_a_broken_check_fails_with_its_traceback_and_scores_nothing(project, run, pytester, bound):
+    project(f"""
+{bound}
+
 @quick
 def test_double(candidate):
     assert candidate(2) == foru
@@ -224,7 +227,6 @@ def test_skips(candidate):
 
 @quick
 def test_xfails(candidate):
-    candidate(2)
     pytest.xfail("not today")
 
 @quick

@@ -398,6 +398,24 @@ def test_what_cannot_be_sent_is_an_error_of_the_task_even_if_the_check_catches_i
 
 
 @pytest.mark.parametrize(
+    "use",
+    [
+        lambda candidate: candidate("x" * candidate.LARGE),
+        lambda candidate: candidate("x" * candidate(candidate.module.LARGE)),
+        lambda candidate: candidate.call_back(lambda size: candidate("x" * size)),
+    ],
+    ids=["attribute", "answer", "callback"],
+)
+def test_a_size_that_the_program_may_have_chosen_is_its_failure(sandbox, use):
+    source = f"{ECHO}\nf.LARGE = LARGE = {wire.MAX_BYTES + 1}\nf.call_back = lambda g: g(LARGE)"
+    with sandbox.load(source, entry_point="f") as candidate:
+        with pytest.raises(ProgramStopped):
+            use(candidate)
+        assert candidate.failure.cause == "resource"
+        assert "its size may depend on the program" in candidate.failure.detail
+
+
+@pytest.mark.parametrize(
     ("fixture", "words"),
     [
         ("capsys", "candidate.output"),
