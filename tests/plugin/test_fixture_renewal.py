@@ -54,6 +54,8 @@ def test_double(
     caplog.set_level("INFO")
     logging.info("a")
     assert caplog.messages == ["a"]
+    caplog.clear()
+    logging.info("b")
     assert len(recwarn) == 0
     warnings.warn("advice")
     cache.set("a/b", 1)

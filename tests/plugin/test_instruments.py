@@ -41,6 +41,8 @@ settings:
   max_refusals: 0.1
   min_coverage: 0.9
 """
+# They count from 0.
+JUNIT_WITH_LINES = ("--junitxml", "r.xml", "-o", "junit_family=xunit1")
 
 
 @pytest.fixture
@@ -118,10 +120,14 @@ def test_a_second_run_asks_for_nothing_again(project, run):
 
 
 def test_one_selected_prompt_asks_only_for_itself(project, run):
-    result = run("--promptse-model", "survey:even", "-k", "run1-02", "words.csi.yaml")
+    result = run(
+        *("--promptse-model", "survey:even", "-k", "run1-02", "words.csi.yaml"),
+        *JUNIT_WITH_LINES,
+    )
     result.assert_outcomes(passed=1, deselected=9)
     assert requests(result) == 1
     result.stdout.fnmatch_lines(["1 of 4 prompts answered"])
+    assert 'file="words.csi.yaml" line="2"' in (project.path / "r.xml").read_text()
 
 
 def test_lf_repeats_the_failed_gates(project, run):
@@ -156,7 +162,8 @@ def test_several_models_have_items_and_results_of_their_own(project, run):
 
 
 def test_without_a_model_the_suite_is_skipped(project, run):
-    run().assert_outcomes(skipped=2)
+    run(*JUNIT_WITH_LINES).assert_outcomes(skipped=2)
+    assert 'file="words.csi.yaml" line="0"' in (project.path / "r.xml").read_text()
 
 
 def test_a_dry_run_says_what_it_would_request(project, run):

@@ -29,6 +29,18 @@ def test_sum(program):
     assert program.run(args=["1", "2"]).stdout == "3\\n"
     assert program.run(args=["x"]).returncode == 0
 '''
+NAMELESS = (
+    SUM
+    + """
+@pytest.mark.promptse(
+    "Write a script that prints the sum of its arguments.",
+    language="python", reference="import sys\\nprint(sum(map(int, sys.argv[1:])))",
+    samples=1, original_samples=1, variants=1,
+)
+def test_python(program):
+    assert program.run(args=["1", "2"]).stdout == "3\\n"
+"""
+)
 SUITE = """
 promptse: 1
 settings: {samples: 1, original_samples: 1, variants: 1}
@@ -44,9 +56,9 @@ tasks:
 
 
 def test_mark_runs_programs(pytester, run):
-    pytester.makepyfile(SUM)
+    pytester.makepyfile(NAMELESS)
     result = run("--promptse-model", "reference")
-    result.assert_outcomes(passed=8)
+    result.assert_outcomes(passed=16)
 
 
 def test_output_that_the_check_cannot_read_is_a_wrong_answer(pytester, run, replay):

@@ -224,8 +224,17 @@ class Weather(Rewriter):
             findings = yield f"{answer}\\n\\n{request.task.prompt}"
 
 
+class Stubborn(Weather):
+    name = "stubborn"
+
+    def candidates(self, request):
+        answer = yield from ask(f"{request.emotion.name} weather, try {request.seed}")
+        while True:
+            yield f"{answer}\\n\\n{request.task.prompt}"
+
+
 def pytest_promptse_rewriter(spec):
-    return Weather() if spec == "weather" else None
+    return {"weather": Weather, "stubborn": Stubborn}.get(spec, lambda: None)()
 """
 
 
@@ -276,3 +285,16 @@ def test_the_requests_of_a_rewriter_end_at_the_number_that_it_names(run, server,
     assert server.requests == []
     run(*weather)
     assert sum(map(speaks_of_the_weather, server.requests)) == 9
+
+
+def test_a_rewriter_may_write_as_many_drafts_as_it_may_send_requests(
+    run, server, weather, pytester
+):
+    server.behaviour.answer = lambda *_: "Log every call."
+    run(
+        *(*weather, "--promptse-rewriter", "stubborn", "-k", "d0.1 and not elasticity"),
+        *("--promptse-report", "json:run.json"),
+    )
+    [rewriting] = json.loads((pytester.path / "run.json").read_text())["rewriting"]
+    assert (rewriting["texts"], rewriting["accepted"]) == (3, 0)
+    assert sum(map(speaks_of_the_weather, server.requests)) == 1

@@ -7,9 +7,14 @@ import pty
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
+
+from pytest_promptse.models._base import Usage
+from pytest_promptse.plugin._progress import WorkerProgress
+from pytest_promptse.store._run_log import Progress
 
 if TYPE_CHECKING:
     from fork_server import ForkServer
@@ -97,6 +102,19 @@ def test_in_a_log_progress_is_a_line_of_its_own(slow, run):
     dots = [re.fullmatch(r"(?:test_slug\.py )?(\.+)(?: +\[100%\])?", line) for line in lines]
     assert sum(len(found[1]) for found in dots if found) == 8
     assert not any("\x1b" in line for line in lines)
+
+
+def test_a_worker_logs_its_progress_twice_a_second(monkeypatch):
+    rows, seconds = [], [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: seconds[-1])
+    shown = WorkerProgress(lambda: SimpleNamespace(add=rows.append))
+    with shown(
+        lambda: Progress(done=1, total=2, cached=0, rate=0, eta=None, usage=Usage())
+    ) as tick:
+        for now in (100.4, 100.5, 100.9, 101.0):
+            seconds.append(now)
+            tick()
+    assert [row.progress.done for row in rows] == [1, 1]
 
 
 def test_under_xdist_the_controller_tells_the_progress_of_all(slow, pytester, two_workers):

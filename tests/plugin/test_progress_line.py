@@ -41,6 +41,8 @@ def test_what_is_not_known_is_left_out():
     assert describe(begun, cost=None, width=80) == "promptse 0 of 10 samples (0%)"
     done = Progress(done=10, total=10, cached=10, rate=0.0, eta=0.0, usage=Usage())
     assert describe(done, cost=None, width=80) == "promptse 10 of 10 samples (100%), 10 cached"
+    nothing = Progress(done=0, total=0, cached=0, rate=0.0, eta=None, usage=Usage())
+    assert describe(nothing, cost=None, width=80) == "promptse 0 of 0 samples (100%)"
 
 
 @pytest.mark.parametrize(

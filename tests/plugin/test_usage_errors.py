@@ -33,7 +33,9 @@ def marked(pytester):
     return write
 
 
-def test_a_path_that_pytest_takes_for_a_test_does_not_hide_the_ini_file(marked, run, pytester):
+def test_a_path_that_pytest_takes_for_a_test_does_not_hide_the_ini_file(
+    marked, run, pytester, monkeypatch
+):
     elsewhere = pytester.path.with_name(f"{pytester.path.name}-elsewhere")
     elsewhere.mkdir()
     authority = elsewhere / "ca.pem"
@@ -50,6 +52,8 @@ def test_a_path_that_pytest_takes_for_a_test_does_not_hide_the_ini_file(marked, 
     # A path in the project does not move pytest's root.
     pytester.path.joinpath("ca.pem").write_text("")
     error_of(run("--promptse-ca-bundle", "ca.pem"), "there is no backend 'nowhere'")
+    monkeypatch.chdir(pytester.mkdir("inner"))
+    error_of(run("--promptse-ca-bundle", "../ca.pem"), "there is no backend 'nowhere'")
 
 
 @pytest.mark.parametrize(

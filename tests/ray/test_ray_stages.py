@@ -167,6 +167,13 @@ def test_a_shard_returns_its_record_and_what_it_added(
     )
     assert json.loads(result.record)["shard"]["index"] == 1
     assert len(result.added) > len(paid)
+    again = _ray_shards._run_shard(
+        *(1, result.added),
+        count=1,
+        arguments=("--promptse-model=reference", *small),
+        environment={},
+    )
+    assert len(again.added) < len(result.added)
     with pytest.raises(SettingsError, match=r"pytest ended shard 2/2 with code 4: .*no-such"):
         _ray_shards._run_shard(2, paid, count=2, arguments=("--no-such",), environment={})
 

@@ -158,7 +158,7 @@ def test_an_error_of_the_check_is_raised_and_leaves_no_verdict(store, sandbox):
     assert body.runs == 1
 
 
-@pytest.mark.parametrize("detail", ["\ud800 alone", "long " * 4000, "☃\0"])
+@pytest.mark.parametrize("detail", ["\ud800 alone", "long " * 4000, "x" * 4000, "☃\0"])
 def test_every_detail_can_be_stored(store, sandbox, detail):
     def body(_candidate, _task):
         return CheckResult("wrong_answer", detail)
@@ -171,6 +171,7 @@ def test_every_detail_can_be_stored(store, sandbox, detail):
     )
     assert [each.detail for each in again] == [each.detail for each in found]
     assert len(found[0].detail) < 5000
+    assert ("characters …" in found[0].detail) == (len(detail) > 4000)
 
 
 # -- the reference -----------------------------------------------------------------------------
