@@ -66,9 +66,6 @@ TESTS = {
     "plugin": ("tests/plugin",),
 }
 
-# A line of pytest's short summary.
-FAILED = re.compile(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", re.MULTILINE)
-
 
 def main() -> None:
     """Draw faults, try each, and print the share that was noticed."""
@@ -148,14 +145,11 @@ class Reach:
     lines
         By module and line, the numbers of the tests that reach it. The number -1 stands for imports
         outside of tests.
-    failed
-        The node ids of tests that failed.
     """
 
     tests: Sequence[str]
     seconds: Sequence[float]
     lines: Mapping[str, Mapping[str, Sequence[int]]]
-    failed: Sequence[str]
 
     def of(self, fault: Fault, most_seconds: float) -> dict[str, float]:
         """Return the seconds of the tests that reach a fault, in the order to run them.
@@ -256,13 +250,8 @@ class Copy:
                 raise SystemExit(f"pytest ended with {status}:\n{printed}")
             tests = json.loads(tests_file.read_text())
             lines = lines_reached(data_folder, self.path)
-            failed = FAILED.findall(printed)
-            reach = Reach([*tests], [*tests.values()], lines, failed)
-            recorded.write_text(json.dumps(asdict(reach)))
-        reach = Reach(**json.loads(recorded.read_text()))
-        for test in reach.failed:
-            print(f"left out, since it fails without a fault: {test}", flush=True)
-        return reach
+            recorded.write_text(json.dumps(asdict(Reach([*tests], [*tests.values()], lines))))
+        return Reach(**json.loads(recorded.read_text()))
 
     def pytest(
         self,
@@ -323,7 +312,7 @@ class Runs:
         self._copy, self._reach = copy, reach
         self._timeout = f"--timeout={60 + 5 * max(reach.seconds):.0f}"
         # Whether a test passes without a fault.
-        self._passes = dict.fromkeys(reach.failed, False)
+        self._passes: dict[str, bool] = {}
         self._resources = ExitStack()
         ours, theirs = socket.socketpair()
         folders = sorted({str(Path(test.partition("::")[0]).parent) for test in reach.tests})
@@ -407,7 +396,7 @@ class Runs:
             return SURVIVED
         if status == pytest.ExitCode.NO_TESTS_COLLECTED:
             raise SystemExit(f"no test was collected:\n{printed}")
-        failed = FAILED.search(printed)
+        failed = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", printed, re.MULTILINE)
         return failed[1] if failed else f"pytest ended with {status}"
 
 

@@ -102,6 +102,7 @@ def test_in_a_log_progress_is_a_line_of_its_own(slow, run):
     dots = [re.fullmatch(r"(?:test_slug\.py )?(\.+)(?: +\[100%\])?", line) for line in lines]
     assert sum(len(found[1]) for found in dots if found) == 8
     assert not any("\x1b" in line for line in lines)
+    assert sum(line.startswith("test_slug.py ") for line in lines) == 1
 
 
 def test_a_worker_logs_its_progress_twice_a_second(monkeypatch):
