@@ -15,8 +15,8 @@ import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from pytest_promptse.sandbox._check_objects import is_library
 from pytest_promptse.sandbox._handle import is_of_program
+from pytest_promptse.sandbox._libraries import is_library
 
 if TYPE_CHECKING:
     from types import FrameType

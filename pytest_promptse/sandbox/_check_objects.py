@@ -17,13 +17,12 @@ import io
 import operator
 import random
 import sys
-import sysconfig
 import types
 from collections.abc import AsyncIterator, Awaitable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pytest_promptse.sandbox._handle import is_of_program
+from pytest_promptse.sandbox._libraries import is_library
 from pytest_promptse.sandbox.guest import objects, standard, wire
 from pytest_promptse.sandbox.guest.encode import encode
 from pytest_promptse.sandbox.guest.proxies import SPECIALS
@@ -89,19 +88,6 @@ _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 
 class CannotCrossError(WireError):
     """An object of the check cannot be sent to the program."""
-
-
-@functools.cache
-def is_library(module: str) -> bool:
-    """Return whether a module belongs to the standard library or to an installed package."""
-    top = module.partition(".")[0]
-    if top in sys.stdlib_module_names or top in ("_pytest", "pytest", "pytest_promptse"):
-        return True
-    origin = getattr(sys.modules.get(module), "__file__", None)
-    return origin is not None and any(
-        Path(origin).is_relative_to(sysconfig.get_path(name))
-        for name in ("stdlib", "platstdlib", "purelib", "platlib")
-    )
 
 
 class _Shape:

@@ -16,12 +16,14 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import sys
 from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from pytest_promptse.sandbox._causes import ProgramInterrupt
+from pytest_promptse.sandbox._libraries import is_library
 from pytest_promptse.sandbox.guest.objects import CONTENT, build_signature
 from pytest_promptse.sandbox.guest.wire import MODULE_NUMBER, words
 
@@ -179,6 +181,11 @@ _CONVERSIONS = frozenset(
 )
 _READS = frozenset({"len", "iter", "next", "getitem", "contains", "reversed"})
 _PRESERVING = frozenset({"neg", "pos", "abs", "invert"})
+COMPARING = words(
+    "difference symmetric_difference intersection union issubset issuperset isdisjoint"
+    " compare compare_signal compare_total compare_total_mag same_quantum"
+)
+"""Methods of plain types that compare their object with another one, as operators do."""
 
 
 def is_unread(name: str) -> bool:
@@ -377,7 +384,13 @@ class BoundMethod(ProgramValue):
         return owner
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.promptse_owner.call(self.promptse_target, args, kwargs, name=self.promptse_name)
+        target, name = self.promptse_target, self.promptse_name
+        result = self.promptse_owner.call(target, args, kwargs, name=name)
+        caller = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001 - no other way
+        # Such as assertSetEqual, which a check calls in place of an operator.
+        if name in COMPARING and is_library(caller) and not all(map(is_of_program, args)):
+            mark(target, result, 2, name)
+        return result
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -512,6 +525,12 @@ class EntryPoint(ClassLike):
 
     def __subclasscheck__(self, subclass: type) -> bool:
         return issubclass(subclass, self._entry_object())
+
+    @property
+    def __bases__(self) -> tuple[Any, ...]:
+        """The class that the entry point is, which is all that `issubclass` reads."""
+        entry = self._entry_object()
+        return (entry,) if isinstance(entry, type) else ()
 
     def __eq__(self, other: object) -> bool:
         if self is other:

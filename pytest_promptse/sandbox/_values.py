@@ -13,6 +13,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox._handle import (
+    COMPARING,
     BoundMethod,
     Handle,
     ProgramValue,
@@ -23,7 +24,7 @@ from pytest_promptse.sandbox._handle import (
     refuse,
 )
 from pytest_promptse.sandbox._methods import MEASURING, METHODS, binary
-from pytest_promptse.sandbox.guest.objects import BINARY, ORDER, SPECIALS
+from pytest_promptse.sandbox.guest.objects import BINARY, CONTENT, ORDER, SPECIALS
 from pytest_promptse.sandbox.guest.wire import words
 
 if TYPE_CHECKING:
@@ -34,9 +35,7 @@ if TYPE_CHECKING:
 MUTABLE = (list, dict, set, bytearray, deque)
 _BY_ARGUMENTS = (Fraction, date, time, datetime, timedelta)
 _PICKLE = 4
-_PREDICATES = words(
-    "count index find rfind rindex startswith endswith issubset issuperset isdisjoint"
-)
+_OF_CONTENT = COMPARING | words("count index find rfind rindex startswith endswith")
 
 
 def refresh(value: Any) -> None:
@@ -100,14 +99,26 @@ def _read(self: Any, name: str) -> Any:
         return object.__getattribute__(self, name)
     info = self.promptse_info
     if name in info.base_names:
-        if name in _PREDICATES:
+        if name in _OF_CONTENT:
             refresh(self)
-            return object.__getattribute__(self, name)
+            return _compared(self, name)
         if not info.mutable and name not in info.overrides:
             return object.__getattribute__(self, name)
         if callable(getattr(info.base, name)):
             return BoundMethod(self, name)
     return ProgramValue.__getattr__(self, name)
+
+
+def _compared(self: Any, name: str) -> Any:
+    """Return a method of the content, or the program's own one for objects of the program."""
+    plain = object.__getattribute__(self, name)
+    if name not in COMPARING & self.promptse_info.overrides:
+        return plain
+
+    def method(*args: Any) -> Any:
+        return (BoundMethod(self, name) if all(map(is_of_program, args)) else plain)(*args)
+
+    return method
 
 
 @cache
@@ -168,6 +179,30 @@ def _contains(base: Any) -> Callable[[Any, Any], bool]:
     return method
 
 
+# Dict views compare themselves with a set by its length and its items.
+
+
+def _len_of_set(self: Any) -> Any:
+    size = METHODS["__len__"](self)
+    refresh(self)
+    if size != self.promptse_info.base.__len__(self):
+        refuse(self, "the length")
+    return size
+
+
+def _iter_of_set(self: Any) -> Any:
+    """Return the items of the content, in the program's order."""
+    items = [*METHODS["__iter__"](self)]
+    refresh(self)
+    content = CONTENT[self.promptse_info.base](self)
+    if len(items) != len(content) or content.union(items) != content:
+        refuse(self, "the items")
+    return iter(items)
+
+
+_OF_SETS = {"__len__": _len_of_set, "__iter__": _iter_of_set}
+
+
 def value_namespace(info: ClassInfo) -> dict[str, Any]:
     """Return the attributes of a mirrored class that extends a plain type."""
     base: Any = info.base
@@ -195,7 +230,9 @@ def value_namespace(info: ClassInfo) -> dict[str, Any]:
         f"__{prefix}{name}__": (name, prefix) for name in BINARY for prefix in ("", "r", "i")
     }
     for special in special_names:
-        if special in operators:
+        if special in _OF_SETS and base in (set, frozenset):
+            names[special] = _OF_SETS[special]
+        elif special in operators:
             names[special] = _binary(*operators[special], base)
         elif special in METHODS:
             names[special] = METHODS[special]

@@ -582,3 +582,11 @@ def test_only_the_first_message_can_tell_of_a_syntax_error(load):
         candidate()
     assert candidate.failure.cause == "exception"
     assert load("def f(:").failure.cause == "syntax"
+
+
+def test_the_entry_point_is_a_subclass_of_the_bases_of_its_class(load):
+    candidate = load("class Odd(ValueError): pass\nclass f(Odd): pass")
+    assert issubclass(candidate, ValueError)
+    assert issubclass(candidate, candidate.Odd)
+    assert not issubclass(candidate, KeyError)
+    assert not issubclass(load("def f(): pass"), ValueError)

@@ -1,0 +1,21 @@
+"""Which code is that of a library, and not of the test."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import sysconfig
+from pathlib import Path
+
+
+@functools.cache
+def is_library(module: str) -> bool:
+    """Return whether a module belongs to the standard library or to an installed package."""
+    top = module.partition(".")[0]
+    if top in sys.stdlib_module_names or top in ("_pytest", "pytest", "pytest_promptse"):
+        return True
+    origin = getattr(sys.modules.get(module), "__file__", None)
+    return origin is not None and any(
+        Path(origin).is_relative_to(sysconfig.get_path(name))
+        for name in ("stdlib", "platstdlib", "purelib", "platlib")
+    )
