@@ -8,6 +8,7 @@ arguments, a variable of the environment or a package. Such a program would fail
 
 from __future__ import annotations
 
+import builtins
 import sys
 from collections import defaultdict
 from dataclasses import dataclass
@@ -44,8 +45,8 @@ def assemble(
         The name that the check calls. If no statement binds it, everything except demonstrations is
         kept.
     requested : collection of str
-        Names of functions and classes to keep although the entry point does not need them, since a
-        check can use them as well.
+        Names of functions and classes, and of constants in capitals, to keep although the entry
+        point does not need them, since a check can use them as well.
     keep_script : bool
         True to keep the demonstrations below ``if __name__ == "__main__"``; False to leave them
         out.
@@ -170,7 +171,16 @@ class _Needs:
                 if self._is_silent(part):
                     self._need(number)
             self._follow()
-        return self.needed
+        # Not followed: what a demonstration does with a constant is not needed.
+        bound = vars(builtins).keys() | {n for i in self.needed for n in self.parts[i].binds}
+        return self.needed | {
+            number
+            for number, part in enumerate(self.parts)
+            if part.is_data
+            and not part.calls
+            and part.reads <= bound
+            and any(name.isupper() and name in requested for name in part.binds)
+        }
 
     def _callers(self, names: set[str]) -> set[str]:
         """Return `names` and what calls one of them, directly or not: functions and classes."""

@@ -67,7 +67,8 @@ class Statement:
     marks, later_marks : frozenset of Mark
         Effects of the statement, and effects of calling its functions.
     is_data : bool
-        True for assignments of constants, containers and comprehensions, which cannot be called.
+        True for assignments of constants, arithmetic with constants, containers and comprehensions,
+        which cannot be called.
     hooked : bool
         True for a definition with decorators, base classes or a metaclass, which may register it.
     shows : bool
@@ -539,7 +540,12 @@ def _assigns_data(node: ast.stmt) -> bool:
         ast.JoinedStr,
         *_Comprehension.__args__,
     )
-    return isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, data)
+    arithmetic = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)
+    if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+        return False
+    return isinstance(node.value, data) or all(
+        isinstance(part, arithmetic) for part in ast.walk(node.value)
+    )
 
 
 def _is_hooked(node: ast.stmt) -> bool:

@@ -248,6 +248,25 @@ def test_a_class_may_be_requested():
     assert "import math" not in program
 
 
+def names_in(code):
+    names = {"__name__": "program"}
+    exec(found(fence(code), prompt="Write `f()` and `LEVEL`.", entry_point="f").program, names)
+    return names
+
+
+@pytest.mark.parametrize("value", ["3", "-1.5", "60 * 60", '["low", "high"]', "{1: True}"])
+def test_a_constant_may_be_requested(value):
+    names = names_in(f"LEVEL: int = {value}\nOTHER = 1\ndef f():\n    return 3\n")
+    assert names["LEVEL"] == eval(value)
+    assert "OTHER" not in names
+
+
+@pytest.mark.parametrize("value", ["[f()]", "input()", "[open('a')]", "[torch.float32]", "[n]"])
+def test_a_demonstration_is_no_requested_constant(value):
+    code = f"import torch\ndef f():\n    return 3\nn = int(input())\nLEVEL = {value}\n"
+    assert "LEVEL" not in names_in(code)
+
+
 def test_an_import_of_the_prompt_inside_its_function_serves_a_mere_body():
     prompt = 'def area(radii):\n    import math\n    """Total area."""\n'
     body = "    return round(sum(math.pi * r * r for r in radii), 2)\n"
