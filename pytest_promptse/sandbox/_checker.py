@@ -16,19 +16,21 @@ import resource
 import select
 import shutil
 import signal
-import socket
 import stat
 import sys
 import tempfile
-import time
 import traceback
 import warnings
+from _socket import socket, socketpair
+from os import kill, killpg, listdir
 from pathlib import Path
+from time import time
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from pytest_promptse._redaction import shown
 from pytest_promptse.errors import SandboxError
 from pytest_promptse.sandbox import _watch
+from pytest_promptse.sandbox._clock import monotonic
 from pytest_promptse.sandbox._limits import check_seconds
 from pytest_promptse.sandbox.guest import guest, landlock
 
@@ -48,6 +50,9 @@ _LOCK_SECONDS = 60.0
 _REPLY_BYTES = 64 * 2**20
 _PATIENCE = 6
 _TICK_MS = 100
+# Tests patch ``builtins.open``.
+_open = open
+
 _HEADER = 5
 _REPLY, _PROGRAM_STARTED, _STUCK = b"=", b"+", b"!"
 _PR_SET_PDEATHSIG = 1
@@ -115,7 +120,7 @@ class Checker:
         self._folder = tempfile.mkdtemp(prefix=_PREFIX)
         self._lock = os.open(self._folder, os.O_RDONLY)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
-        self._socket, theirs = socket.socketpair()
+        self._socket, theirs = socketpair()
         parent = os.getpid()
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError):
@@ -169,7 +174,7 @@ class Checker:
         self._programs += 1
         self._is_idle = False
         allowed = check_seconds(limits)
-        deadline = time.monotonic() + allowed
+        deadline = monotonic() + allowed
         # If it has died, that is seen below. What it forked may hold the socket and never read.
         with contextlib.suppress(OSError):
             self._socket.settimeout(allowed)
@@ -195,7 +200,7 @@ class Checker:
                 kind, body = bytes(self._buffer[:1]), bytes(self._buffer[_HEADER : _HEADER + size])
                 del self._buffer[: _HEADER + size]
                 return kind, body
-            if time.monotonic() >= deadline:
+            if monotonic() >= deadline:
                 self._lose("timeout", f"the check itself took over {allowed:g} s", doubtful=True)
             # Processes that the check started may hold the socket open, so its end is no sign of
             # the checker's death.
@@ -208,7 +213,7 @@ class Checker:
             ended, status = os.waitpid(self._pid, os.WNOHANG)
             if ended:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(self._pid, signal.SIGKILL)
+                    killpg(self._pid, signal.SIGKILL)
                 self._pid = 0
                 if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
                     self._lose(
@@ -227,9 +232,9 @@ class Checker:
         self._socket.close()
         if self._pid:
             _watch.kill_descendants(self._pid)
-            for kill in (os.killpg, os.kill):
+            for end in (killpg, kill):
                 with contextlib.suppress(ProcessLookupError, PermissionError):
-                    kill(self._pid, signal.SIGKILL)
+                    end(self._pid, signal.SIGKILL)
         self._restore_positions()
         # Waiting here would let each program wait for the kernel to free the memory.
         self._pool.end_fork(self._bury, programs=self._programs, is_idle=self._is_idle)
@@ -258,7 +263,7 @@ def remove_abandoned_folders() -> None:
             lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
                 state = os.fstat(lock)
-                if state.st_uid == os.getuid() and time.time() - state.st_mtime > _LOCK_SECONDS:
+                if state.st_uid == os.getuid() and time() - state.st_mtime > _LOCK_SECONDS:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     shutil.rmtree(folder, ignore_errors=True)
             finally:
@@ -293,7 +298,7 @@ def _enter(parent: int, keep: Container[int], needed: Container[int] | None) -> 
     os.close(null)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with contextlib.suppress(OSError, ValueError):  # elsewhere than on Linux; a lower hard limit
-        with open("/proc/self/statm") as file:  # noqa: PTH123 - a hot path
+        with _open("/proc/self/statm") as file:
             pages = int(file.read().split()[0])
         bound = pages * resource.getpagesize() + _MEMORY
         resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
@@ -317,7 +322,7 @@ def _escaping(write: Callable[[str], int], flush: Callable[[], None]) -> Callabl
 
 def open_descriptors() -> set[int]:
     """Return the numbers of all open descriptors of this process."""
-    return {int(name) for name in os.listdir("/dev/fd")}  # noqa: PTH208 - a hot path
+    return {int(name) for name in listdir("/dev/fd")}  # noqa: PTH208 - a hot path
 
 
 def _positions() -> Iterator[tuple[int, int]]:
@@ -329,7 +334,7 @@ def _positions() -> Iterator[tuple[int, int]]:
                 yield number, os.lseek(number, 0, os.SEEK_CUR)
 
 
-def _serve(channel: socket.socket, work: Callable[[bytes], bytes]) -> None:
+def _serve(channel: socket, work: Callable[[bytes], bytes]) -> None:
     this: Final = os.getpid()
     while True:
         try:
@@ -345,10 +350,10 @@ def _serve(channel: socket.socket, work: Callable[[bytes], bytes]) -> None:
         _send(channel, _REPLY, reply)
 
 
-def _tell_of_start(channel: socket.socket, limits: Limits) -> None:
+def _tell_of_start(channel: socket, limits: Limits) -> None:
     milliseconds = int(_PATIENCE * limits.wall * 1000)
     _send(channel, _PROGRAM_STARTED, milliseconds.to_bytes(8, "big"))
 
 
-def _send(channel: socket.socket, kind: bytes, body: bytes) -> None:
+def _send(channel: socket, kind: bytes, body: bytes) -> None:
     channel.sendall(kind + len(body).to_bytes(_HEADER - 1, "big") + body)

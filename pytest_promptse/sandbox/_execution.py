@@ -7,16 +7,17 @@ import fcntl
 import os
 import select
 import signal
-import socket
 import sys
 import threading
-import time
+from _socket import socketpair
 from dataclasses import replace
+from time import thread_time
 from typing import TYPE_CHECKING, NoReturn
 
 from pytest_promptse.errors import SandboxError
 from pytest_promptse.sandbox import _watch
 from pytest_promptse.sandbox._causes import Cause, Failure, ProgramStopped
+from pytest_promptse.sandbox._clock import monotonic
 from pytest_promptse.sandbox._limits import cpu_limited
 from pytest_promptse.sandbox.guest import wire
 from pytest_promptse.sandbox.guest.zygote import READY
@@ -138,7 +139,7 @@ class Execution:
         self.on_stuck: Callable[[str], object] | None = None
         self._ready_at = self._stalled = self._granted = 0.0
         self._meter = _watch.Meter(worker.zygote, exact_above=limits.memory)
-        self._channel, theirs = socket.socketpair()
+        self._channel, theirs = socketpair()
         self.output = _Output(limits.output)
         self.errors = _Output(limits.output) if separate else self.output
         self._input = memoryview(stdin or b"")
@@ -187,10 +188,10 @@ class Execution:
 
     def _await_ready(self) -> None:
         """Wait until the program can run. Messages sent earlier wait for it on the channel."""
-        answer = self._receive(time.monotonic() + _READY_SECONDS, limited=False)
+        answer = self._receive(monotonic() + _READY_SECONDS, limited=False)
         self._ready = answer == READY
         if self._ready:
-            self._ready_at = time.monotonic()
+            self._ready_at = monotonic()
             self._stalled = _watch.stalled()
             self._meter = _watch.Meter(self._worker.zygote, exact_above=self.limits.memory)
             return
@@ -220,12 +221,12 @@ class Execution:
         """Send data in parts as the channel accepts it, and read the program's output meanwhile."""
         if not self._ready:
             self._await_ready()
-        start = time.monotonic()
+        start = monotonic()
         deadline = start + self._left()
         self._poll.modify(self._channel, select.POLLIN | select.POLLOUT)
         try:
             while data:
-                now = time.monotonic()
+                now = monotonic()
                 if now >= deadline:
                     deadline += self._grant()
                     continue
@@ -238,7 +239,7 @@ class Execution:
         except ProgramStopped:
             return  # kept in `exceeded`
         finally:
-            self.seconds += time.monotonic() - start
+            self.seconds += monotonic() - start
             if not self._ended:
                 self._poll.modify(self._channel, select.POLLIN)
 
@@ -268,13 +269,13 @@ class Execution:
             raise ProgramStopped(self.exceeded)
         if not self._ready:
             self._await_ready()
-        start = time.monotonic()
+        start = monotonic()
         in_callback, self._callback_since = self._callback_since is not None, None
         try:
             return self._receive(start + self._left(), limited=True)
         finally:
-            self.seconds += time.monotonic() - start
-            self._callback_since = time.monotonic() if in_callback else None
+            self.seconds += monotonic() - start
+            self._callback_since = monotonic() if in_callback else None
 
     def returncode(self) -> int:
         """Return the exit status of a script, or the negative number of the signal that ended it.
@@ -301,7 +302,7 @@ class Execution:
             message = self._take_message()
             if message is not None:
                 return message
-            now = time.monotonic()
+            now = monotonic()
             if now >= deadline:
                 if not limited:
                     return None
@@ -316,7 +317,7 @@ class Execution:
         `seconds` is the longest wait. The result is a list of descriptors with their events.
         """
         if self._paused:
-            pause = self._resume_at - time.monotonic()
+            pause = self._resume_at - monotonic()
             if pause <= 0:
                 for stream in self._paused:
                     self._poll.register(stream.read_end, select.POLLIN)
@@ -347,7 +348,7 @@ class Execution:
                     self._poll.unregister(number)
                 if stream.floods and not at_end:
                     self._paused.add(stream)
-                    self._resume_at = time.monotonic() + _FLOOD_PAUSE_SECONDS
+                    self._resume_at = monotonic() + _FLOOD_PAUSE_SECONDS
         return open_
 
     def _feed(self) -> None:
@@ -389,7 +390,7 @@ class Execution:
         processes waited for a processor are therefore added. Seconds in which the program itself
         had a processor are not added.
         """
-        elapsed = time.monotonic() - self._ready_at
+        elapsed = monotonic() - self._ready_at
         stalled = min(_watch.stalled() - self._stalled, elapsed - self._meter.measure().cpu)
         more = min(stalled, (_MOST_PATIENCE - 1) * self.limits.wall) - self._granted
         if more < _SHORTEST_GRANT_SECONDS:
@@ -410,16 +411,16 @@ class Execution:
         self._callbacks += 1
         if self._callbacks > MAX_CALLBACKS:
             self._fail("resource", f"the program called back more than {MAX_CALLBACKS:,} times")
-        start = time.thread_time()
+        start = thread_time()
         is_outer = self._callback_since is None
-        self._callback_since = time.monotonic()
+        self._callback_since = monotonic()
         bound = _CALLBACK_FACTOR * self.limits.wall
         try:
             with cpu_limited(bound) if is_outer and self.on_stuck else contextlib.nullcontext():
                 yield
         finally:
-            self._callback_seconds += time.thread_time() - start
-            self._callback_since = None if is_outer else time.monotonic()
+            self._callback_seconds += thread_time() - start
+            self._callback_since = None if is_outer else monotonic()
         if self._callback_seconds > self.limits.wall:
             self._fail("timeout", f"callbacks of the check took over {self.limits.wall:g} s")
 
@@ -435,7 +436,7 @@ class Execution:
             CPU seconds that are left to the program.
         """
         since, allowed = self._callback_since, _CALLBACK_FACTOR * self.limits.wall
-        if self.on_stuck and since is not None and time.monotonic() > since + allowed:
+        if self.on_stuck and since is not None and monotonic() > since + allowed:
             self.on_stuck(f"an object of the check did not answer the program within {allowed:g} s")
         with self._lock:
             if self._ended or not self._ready or self.exceeded is not None:

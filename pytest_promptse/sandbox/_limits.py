@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import math
 import resource
-import time
 from dataclasses import dataclass, replace
+from time import process_time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def cpu_limited(seconds: float) -> Iterator[None]:
     interpreter, such as a search for a regular expression.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    bound = math.ceil(time.process_time() + seconds)
+    bound = math.ceil(process_time() + seconds)
     resource.setrlimit(resource.RLIMIT_CPU, (bound if soft < 0 else min(soft, bound), hard))
     try:
         yield

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import logging
 import os
-import random
 import sys
 import warnings
+from os import getcwd
 from pathlib import PosixPath
+from random import getstate, random
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox._handle import HandleType, is_of_program
@@ -54,8 +55,8 @@ class CheckSurroundings:
         self._environment = dict(_start or os.environ)
         # By name what the program knows, for `_is_new`.
         self._known: dict[str, Any] = {
-            "random": random.getstate(),
-            "directory": os.getcwd(),  # noqa: PTH109 - a hot path
+            "random": getstate(),
+            "directory": getcwd(),  # noqa: PTH109 - a hot path
             "stdin": None if "monkeypatch" in fixtures else sys.stdin,
         }
         self._recorder = _recorder()
@@ -113,8 +114,8 @@ class CheckSurroundings:
         return bool(now != before)
 
     def _changed_environment(self) -> dict[str, str | None]:
-        # Decoding all variables for each request would be slow.
-        if not self._is_new("environment", dict(os.environ._data)):  # type: ignore[attr-defined]  # noqa: SLF001
+        # Decoding all variables for each request would be slow. A test may have put a dict there.
+        if not self._is_new("environment", dict(getattr(os.environ, "_data", os.environ))):
             return {}
         now = dict(os.environ)
         before, self._environment = self._environment, now
@@ -122,12 +123,12 @@ class CheckSurroundings:
         return {name: now.get(name) for name in names if not name.startswith(_LEFT_OUT)}
 
     def _changed_directory(self) -> str | None:
-        now = os.getcwd()  # noqa: PTH109 - a hot path
+        now = getcwd()  # noqa: PTH109 - a hot path
         is_shared = any(now == path or now.startswith(f"{path}/") for path in self._folders)
         return now if self._is_new("directory", now) and is_shared else None
 
     def _changed_random(self) -> Any:
-        now = random.getstate()
+        now = getstate()
         return now if self._is_new("random", now) else None
 
     def _changed_stdin(self) -> str | None:
@@ -200,8 +201,8 @@ class CheckSurroundings:
         if "drew" in effects:
             # The program goes on with its numbers unless the check sets a state, be it the same as
             # before. It does not choose the state of the check, which may draw its inputs.
-            random.random()  # noqa: S311 - not for cryptography
-            self._known["random"] = random.getstate()
+            random()  # noqa: S311 - not for cryptography
+            self._known["random"] = getstate()
         for record in effects.get("records", []):
             name, level, path, line, message, function, error = take(
                 list(record), str, int, str, int, str, str, str

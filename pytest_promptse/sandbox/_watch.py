@@ -9,9 +9,12 @@ import contextlib
 import os
 import signal
 import threading
-import time
 from dataclasses import dataclass
+from os import kill, listdir
+from os import stat as status_of
 from typing import TYPE_CHECKING
+
+from pytest_promptse.sandbox._clock import monotonic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +24,9 @@ _SHORTEST_INTERVAL_SECONDS = 0.005
 _IDLE_INTERVALS = 40
 FREE_DESCRIPTORS = 256
 DESCRIPTOR_BYTES = 256 * 1024
+# Tests patch ``builtins.open``.
+_open = open
+
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _PRESSURE_FILE = "/proc/pressure/cpu"
@@ -45,14 +51,14 @@ def descendants(pid: int) -> list[int]:
         parent = waiting.pop()
         found.append(parent)
         try:
-            threads = os.listdir(f"/proc/{parent}/task")  # noqa: PTH208 - a hot path
+            threads = listdir(f"/proc/{parent}/task")  # noqa: PTH208 - a hot path
         except OSError:
             continue
         for thread in threads:
             # A thread may end at any moment, and the others have children too.
             with (
                 contextlib.suppress(OSError),
-                open(f"/proc/{parent}/task/{thread}/children") as file,  # noqa: PTH123
+                _open(f"/proc/{parent}/task/{thread}/children") as file,
             ):
                 waiting += map(int, file.read().split())
     return found
@@ -62,7 +68,7 @@ def kill_descendants(pid: int) -> None:
     """Kill all processes that `pid` started, but not `pid` itself."""
     for process in descendants(pid)[1:]:
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(process, signal.SIGKILL)
+            kill(process, signal.SIGKILL)
 
 
 def stalled() -> float:
@@ -72,7 +78,7 @@ def stalled() -> float:
     result is 0 if the kernel does not count them, as on macOS.
     """
     try:
-        with open(_PRESSURE_FILE) as file:  # noqa: PTH123 - a hot path
+        with _open(_PRESSURE_FILE) as file:
             total = file.readline().rpartition("total=")[2]
     except OSError:
         return 0.0
@@ -98,7 +104,7 @@ class Watchdog:
     def add(self, watch: Callable[[], float]) -> None:
         """Watch an execution. The first call starts the thread."""
         with self._changed:
-            self._watched[watch] = time.monotonic() + INTERVAL_SECONDS
+            self._watched[watch] = monotonic() + INTERVAL_SECONDS
             if self._asleep:
                 self._changed.notify()
         self.start()
@@ -136,17 +142,17 @@ class Watchdog:
                 self._asleep = False
                 if self._closed:
                     return
-                now = time.monotonic()
+                now = monotonic()
                 due = [watch for watch, when in self._watched.items() if when <= now]
             for watch in due:
                 pause = min(INTERVAL_SECONDS, watch())
                 with self._changed:
                     if watch in self._watched:
-                        self._watched[watch] = time.monotonic() + pause
+                        self._watched[watch] = monotonic() + pause
 
     def _pause(self) -> float:
-        first = min(self._watched.values(), default=time.monotonic() + INTERVAL_SECONDS)
-        return max(first - time.monotonic(), _SHORTEST_INTERVAL_SECONDS)
+        first = min(self._watched.values(), default=monotonic() + INTERVAL_SECONDS)
+        return max(first - monotonic(), _SHORTEST_INTERVAL_SECONDS)
 
 
 class Meter:
@@ -185,10 +191,10 @@ class Meter:
         seen: dict[_Identity, _Times] = {}
         for process in processes:
             try:
-                with open(f"/proc/{process}/statm") as file:  # noqa: PTH123
+                with _open(f"/proc/{process}/statm") as file:
                     pages = int(file.read().split()[1])
                 # Bytes, since a program names its processes as it likes.
-                with open(f"/proc/{process}/stat", "rb") as stat:  # noqa: PTH123
+                with _open(f"/proc/{process}/stat", "rb") as stat:
                     fields = stat.read().rpartition(b")")[2].split()
             except OSError:
                 continue  # the process has ended
@@ -227,14 +233,14 @@ def _open_descriptors(pid: int) -> int:
     try:
         # The number of descriptors since Linux 6.2, else 0:
         # https://docs.kernel.org/filesystems/proc.html
-        return os.stat(f"/proc/{pid}/fd").st_size  # noqa: PTH116 - a hot path
+        return status_of(f"/proc/{pid}/fd").st_size  # noqa: PTH116 - a hot path
     except OSError:
         return 0
 
 
 def _proportional(pid: int) -> int:
     try:
-        with open(f"/proc/{pid}/smaps_rollup") as file:  # noqa: PTH123
+        with _open(f"/proc/{pid}/smaps_rollup") as file:
             for line in file:
                 if line.startswith("Pss:"):
                     return int(line.split()[1]) * 1024
@@ -247,7 +253,7 @@ def _proportional(pid: int) -> int:
 
 def _unshared(pid: int) -> int:
     try:
-        with open(f"/proc/{pid}/statm") as file:  # noqa: PTH123
+        with _open(f"/proc/{pid}/statm") as file:
             _, resident, shared = file.read().split()[:3]
     except (OSError, ValueError):
         return 0  # the process has ended

@@ -13,6 +13,7 @@ import socket
 import subprocess
 import tempfile
 from dataclasses import asdict
+from os import kill, urandom
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -127,7 +128,7 @@ class Worker:
         """
         if self._control is None:
             return
-        token = os.urandom(8).hex()
+        token = urandom(8).hex()
         try:
             self._control.send(json.dumps({"do": "reset", "token": token}).encode())
             answer = self._control.recv(_CHUNK) if wait else b"{}"
@@ -184,7 +185,7 @@ class Worker:
             The name of the execution, for `end`. It is no number, which would tell the program of
             earlier ones.
         """
-        execution = os.urandom(8).hex()
+        execution = urandom(8).hex()
         order = {
             "do": "start",
             "execution": execution,
@@ -260,7 +261,7 @@ class Worker:
             control.close()
         if process is not None:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(process.pid, signal.SIGKILL)
+                kill(process.pid, signal.SIGKILL)
             process.wait()
 
 

@@ -6,11 +6,11 @@ import ast
 import hashlib
 import json
 import linecache
-import random
 import re
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, field
 from functools import cached_property, lru_cache
+from random import getstate, seed, setstate
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.config._options import CALLED_LANGUAGES
@@ -313,12 +313,12 @@ class Task:
 @contextmanager
 def repeatable_random() -> Iterator[None]:
     """Give the code of the context the same random numbers from `random` each time."""
-    state = random.getstate()
-    random.seed(0)
+    state = getstate()
+    seed(0)
     try:
         yield
     finally:
-        random.setstate(state)
+        setstate(state)
 
 
 # The rewriter, the invariance check and the judge parse the same few prompts again and again.

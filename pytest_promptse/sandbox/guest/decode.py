@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import deque
 from datetime import date, datetime, timedelta, timezone
 from datetime import time as clock_time
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
+from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox.guest import wire
@@ -25,10 +25,10 @@ class _Hashing:
     _CHUNK = 256
 
     def __init__(self) -> None:
-        self.deadline = time.thread_time() + wire.HASHING_SECONDS
+        self.deadline = thread_time() + wire.HASHING_SECONDS
 
     def check(self) -> None:
-        if time.thread_time() > self.deadline:
+        if thread_time() > self.deadline:
             raise WireError("hashing the value takes too long")
 
     def to_set(self, items: list[Any]) -> set[Any]:

@@ -1,5 +1,5 @@
 # ruff: noqa: PTH101, PTH103, PTH104, PTH106, PTH107, PTH108, PTH110, PTH112, PTH114, PTH117, PTH118
-# ruff: noqa: PTH120, PTH123, PTH208
+# ruff: noqa: PTH120, PTH208
 # The functions of os need no module that a program may have replaced.
 """Folders that the check and the program both have: what has changed in them, within limits."""
 
@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import itertools
 import os
+from os import listdir, urandom
 from typing import Any
 
 from pytest_promptse.sandbox.guest.wire import WireError
+
+# Tests patch ``builtins.open``.
+_open = open
 
 _MOST_ENTRIES = 1_000
 _MOST_BYTES = 8 * 2**20
@@ -32,15 +36,15 @@ def remove_contents(*folders: str) -> None:
     """
     for folder in folders:
         moved = itertools.count()
-        prefix = os.path.join(folder, os.urandom(8).hex())
-        while names := os.listdir(folder):
+        prefix = os.path.join(folder, urandom(8).hex())
+        while names := listdir(folder):
             for name in names:
                 path = os.path.join(folder, name)
                 if os.path.islink(path) or not os.path.isdir(path):
                     os.unlink(path)
                     continue
                 os.chmod(path, 0o700)
-                for inner in os.listdir(path):
+                for inner in listdir(path):
                     inner_path = os.path.join(path, inner)
                     if os.path.islink(inner_path) or not os.path.isdir(inner_path):
                         os.unlink(inner_path)
@@ -75,7 +79,7 @@ class Folder:
             if name not in self._known or self._known[name] != stamp:
                 changed[name] = None
                 if stamp is not None:
-                    with open(os.path.join(self.path, name), "rb") as file:
+                    with _open(os.path.join(self.path, name), "rb") as file:
                         status = os.fstat(file.fileno())
                         data = file.read(_MOST_BYTES)
                         changed[name] = data, status.st_mode & _PERMISSIONS, status.st_mtime_ns
@@ -125,7 +129,7 @@ class Folder:
             os.makedirs(os.path.dirname(path), exist_ok=True)
             if os.path.exists(path):
                 os.chmod(path, _OWNER)
-            with open(path, "wb") as file:
+            with _open(path, "wb") as file:
                 file.write(data)
             # Both sides must be able to read it.
             os.chmod(path, mode & _PERMISSIONS | _READ)

@@ -94,3 +94,13 @@ def test_a_pattern_of_the_program(candidate):
     pattern = candidate(1)
     assert fnmatch.fnmatchcase("a" * 60, pattern)
     assert re.fullmatch(pattern, "a" * 40)
+
+
+@attack(5, "def f(x):\n    while True: pass", honest="import os\ndef f(x): return len(os.listdir(x))")
+def test_a_check_that_patches_what_reads_the_limits(candidate, monkeypatch):
+    monkeypatch.setattr("time.monotonic", lambda: 5.0)
+    monkeypatch.setattr("os.listdir", lambda path: ["a", "b"])
+    monkeypatch.setattr("os.kill", lambda number, signal: None)
+    monkeypatch.setattr("builtins.open", None)
+    monkeypatch.setattr("socket.socket", None)
+    assert candidate("/") == 2
