@@ -85,8 +85,9 @@ def in_flight() -> Collection[BaseException]:
     asyncio: Any = sys.modules.get("asyncio")
     own = asyncio and asyncio._get_running_loop()  # noqa: SLF001 - the public one raises without
     tasks = asyncio.all_tasks(own) - {asyncio.current_task()} if own is not None else None
-    threads = sys._current_frames()  # noqa: SLF001 - also those that `threading` does not know
-    others = threads.keys() - {threading.get_ident(), Watchdog.ident}
+    # Also the threads that `threading` does not know. A frame that refers to itself would keep its
+    # callers, and the exceptions that they raise.
+    others = sys._current_frames().keys() - {threading.get_ident(), Watchdog.ident}  # noqa: SLF001
     if not (tasks or others or sys.exception()):
         return []  # the common case
     errors = list(map(_exception, sys._current_exceptions().values()))  # noqa: SLF001
@@ -108,8 +109,10 @@ def _exception(found: Any) -> Any:
 
 def _loops_elsewhere() -> Iterator[Any]:
     """Yield the event loops of `asyncio` that run in other threads."""
-    for thread, top in sys._current_frames().items():  # noqa: SLF001 - no other way
-        frame: FrameType | None = top if thread != threading.get_ident() else None
+    tops = sys._current_frames()  # noqa: SLF001 - no other way
+    del tops[threading.get_ident()]
+    for top in tops.values():
+        frame: FrameType | None = top
         while frame is not None:
             names = frame.f_globals.get("__name__"), frame.f_code.co_name
             if names == ("asyncio.base_events", "run_forever"):
