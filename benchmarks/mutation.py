@@ -65,6 +65,8 @@ TESTS = {
     "record": ("tests/record",),
     "plugin": ("tests/plugin",),
 }
+# A quick test that starts pytest in another process.
+NESTED_RUN = "tests/plugin/test_items.py::test_a_mark_becomes_one_item_per_variant_and_the_gates"
 
 
 def main() -> None:
@@ -319,7 +321,7 @@ class Runs:
         with theirs, (copy.work / "forks.txt").open("w", encoding="utf-8") as log:
             self._resources.enter_context(
                 copy.started(
-                    [self._timeout, *folders],
+                    [self._timeout, *folders, NESTED_RUN],
                     {FAULTS: str(theirs.fileno())},
                     stdout=log,
                     descriptors=[theirs.fileno()],
@@ -339,10 +341,9 @@ class Runs:
         raising = f"    1 / ({TEST!r} not in __import__('os').environ)\n"
         marked = b"def _is_marked(node: pytest.Item) -> bool:\n"
         wrong = right.replace(marked, marked + raising.encode())
-        test = next(test for test in self._reach.tests if "plugin/test_items.py" in test)
-        if self._forked(module, right, {test: 60.0}) != SURVIVED:
-            raise SystemExit(f"{test} fails in a fork without a fault")
-        if self._forked(module, wrong, {test: 60.0}) != test:
+        if self._forked(module, right, {NESTED_RUN: 60.0}) != SURVIVED:
+            raise SystemExit(f"{NESTED_RUN} fails in a fork without a fault")
+        if self._forked(module, wrong, {NESTED_RUN: 60.0}) != NESTED_RUN:
             raise SystemExit("forked runs do not have the fault")
 
     def outcome(self, fault: Fault, tests: Mapping[str, float]) -> str:
