@@ -243,7 +243,7 @@ class Candidate(EntryPoint):
 
     @property
     def used(self) -> bool:
-        """True if the check has received a value of the program, in an answer or a callback."""
+        """True if the check has received anything of the loaded program."""
         return self._answers > 0
 
     @property
@@ -690,7 +690,6 @@ class Candidate(EntryPoint):
                         self.failed += [failed] if failed is not None else []
                         continue
                     case ("callback", number, operation, callback_args, callback_kwargs):
-                        self._answers += 1
                         self._call_back(
                             execution, number, operation, callback_args, callback_kwargs
                         )
@@ -698,12 +697,10 @@ class Candidate(EntryPoint):
                         continue
                     case ("result", value, changed):
                         self._apply(args, kwargs, changed)
-                        self._answers += 1
                         return args[value.place] if type(value) is _Argument else value
                     case (str(kind), BaseException() as error, str(text), changed):
                         error = self._silent.get(id(error), error)
                         self._apply(args, kwargs, changed)
-                        self._answers += 1
                     case _:
                         self.fail("exception", "the program broke the protocol")
             except ProgramStopped:
@@ -720,6 +717,7 @@ class Candidate(EntryPoint):
 
     def _receive(self, execution: Execution) -> Any:
         data = execution.receive()
+        self._answers += 1
         self._received += len(data)
         if self._received <= _MOST_SEARCHED:
             self._messages += data
