@@ -24,10 +24,13 @@ if TYPE_CHECKING:
 POWER = 0.8
 # The quantile of the spread that `_intervals.shifted_interval` takes.
 _OVER_RERUNS = float(-scipy.special.ndtri(0.0075))
-# Simulated suites.
-_SIMULATED = 400
+# Suites are simulated in parts, and each part has fewer if there are many tasks.
+_PARTS = 8
+_SUITES = 200
+_HELD = 20_000
 # Draws of the weights of tasks.
-_DRAWS = 1999
+_DRAWS = 999
+# Simulated runs of the same tasks.
 _RERUNS = 4000
 _MOST_TASKS = 2000
 _MOST_SAMPLES = 1024
@@ -75,13 +78,11 @@ class DropPlan:
         """Return the probability that the gate fails a model that truly loses `drop`."""
         if drop > self.pass_rate or drop <= threshold:
             return 0.0
-        low, _ = self._limits(drop)
-        return float(np.mean(low > threshold))
+        return float(np.mean(self._low(drop) > threshold))
 
     def passes(self, threshold: float) -> float:
         """Return the probability that the gate passes a model that loses nothing."""
-        _, high = self._limits(0.0)
-        return float(np.mean(high <= threshold))
+        return float(np.mean(self._high(0.0) <= threshold))
 
     def detects(self, threshold: float) -> float | None:
         """Return the smallest drop that fails in 80 % of the runs, or None if no drop does."""
@@ -96,7 +97,7 @@ class DropPlan:
 
     def least_threshold(self) -> float | None:
         """Return the smallest threshold, in hundredths, that passes no loss in 80 % of the runs."""
-        _, high = self._limits(0.0)
+        high = self._high(0.0)
         steps = (step / 100 for step in range(1, 100))
         return next((value for value in steps if np.mean(high <= value) >= POWER), None)
 
@@ -120,61 +121,79 @@ class DropPlan:
         if more_samples is not None:
             yield "samples", more_samples
 
-    def _limits(self, drop: float) -> tuple[Floats, Floats]:
-        """Return the limits of the drop in simulated suites that truly lose `drop`.
+    def _low(self, drop: float) -> Floats:
+        """Return the lower limits of the drop in simulated suites that truly lose `drop`."""
+        return self._limits(drop, sign=1.0)
 
-        Each has shape (S,). Over tasks, they are those of three intervals together: Student's, the
-        BCa bootstrap and the exact one.
+    def _high(self, drop: float) -> Floats:
+        """Return the upper limits of the drop in simulated suites that truly lose `drop`."""
+        return -self._limits(drop, sign=-1.0)
+
+    def _limits(self, drop: float, *, sign: float) -> Floats:
+        """Return the lower limits of the drop times `sign`, 1 or -1, in simulated suites.
+
+        Over tasks, each is the smallest of three: Student's, the BCa bootstrap's and the exact one.
         """
         if self.over_reruns:
-            drops, errors = self._simulated_reruns(drop)
-            return drops - _OVER_RERUNS * errors, drops + _OVER_RERUNS * errors
-        n = self.tasks
-        by_task = self._simulated_tasks(drop)
-        mean = by_task.mean(axis=1)
-        quantile = float(scipy.special.stdtrit(n - 1, 0.975))
-        half = quantile * by_task.std(axis=1, ddof=1) / math.sqrt(n)
-        rng = generator(0, "weights", str(n))
-        tail = max(scipy.special.ndtr(-math.sqrt(n / (n - 1)) * quantile), 1.0 / _DRAWS)
-        resampled = by_task @ (rng.multinomial(n, np.full(n, 1.0 / n), _DRAWS) / n).T
-        bca_low, bca_high = _bca(by_task, resampled, tail)
-        weight = rng.standard_exponential((_DRAWS, n + 1))
-        weight /= weight.sum(axis=1, keepdims=True)
-        seen = by_task @ weight[:, :-1].T
-        least, most = np.minimum(0.0, by_task.min(axis=1)), 1.0
-        # The ranks of the limits among the draws, as in `_intervals.exact_interval`.
-        rank = int(0.025 * (_DRAWS + 1))
-        lows = np.partition(seen + np.outer(least, weight[:, -1]), rank - 1, axis=1)
-        highs = np.partition(seen + most * weight[:, -1], _DRAWS - rank, axis=1)
-        return (
-            np.min([mean - half, bca_low, lows[:, rank - 1]], axis=0),
-            np.max([mean + half, bca_high, highs[:, _DRAWS - rank]], axis=0),
-        )
-
-    def _simulated_tasks(self, drop: float) -> Floats:
-        """Return measured drops of the n tasks of suites, shape (S, n)."""
+            value, below = self._simulated_reruns(drop, sign)
+            return value - below
         rng = generator(0, "drop plan", str(self.tasks))
-        shape = (_SIMULATED, self.tasks)
+        suites = max(_SUITES // 4, min(_SUITES, _HELD // self.tasks))
+        # Suites of a part share the weights of their tasks. Few parts would share their error.
+        parts = [sign * self._simulated_tasks(drop, suites, rng) for _ in range(_PARTS)]
+        return np.concatenate([_lower_limits(part, sign, rng) for part in parts])
+
+    def _simulated_tasks(self, drop: float, suites: int, rng: np.random.Generator) -> Floats:
+        """Return measured drops of the n tasks of S suites, shape (S, n)."""
+        shape = (suites, self.tasks)
         k = self.variants * self.samples
         original = rng.binomial(self.original_samples, self.pass_rate, shape)
         rates = self.pass_rate - drop - self.spread * rng.standard_normal(shape)
         variants = rng.binomial(k, np.clip(rates, 0.0, 1.0))
         return np.asarray(original / self.original_samples - variants / k)
 
-    def _simulated_reruns(self, drop: float) -> tuple[Floats, Floats]:
-        """Return measured drops and the standard errors of their resamples, shape (R,) each."""
+    def _simulated_reruns(self, drop: float, sign: float) -> tuple[Floats, Floats]:
+        """Return measured drops times `sign`, and how far below them their limits are.
+
+        Both have shape (R,). Resamples are not drawn. Their quantile follows from their variance
+        and skewness (Cornish and Fisher, Revue de l'Institut International de Statistique 5, 1938).
+        """
         rng = generator(0, "drop plan", str(self.tasks), str(self.samples))
-        n = self.tasks * self.original_samples
-        k = self.tasks * self.variants * self.samples
-        original = rng.binomial(n, self.pass_rate, _RERUNS) / n
-        variants = rng.binomial(k, self.pass_rate - drop, _RERUNS) / k
-        variance = _resampled_variance(original, self.original_samples, alone=self.tasks == 1)
-        variance += _resampled_variance(variants, self.samples) / self.variants
-        return original - variants, np.sqrt(variance / self.tasks)
+        n = self.tasks
+        original, of_original = _resampled(self.original_samples, n, self.pass_rate, rng)
+        variants, of_variants = _resampled(
+            self.samples, n * self.variants, self.pass_rate - drop, rng
+        )
+        variance = of_original[0] + of_variants[0]
+        skewness = sign * (of_original[1] - of_variants[1]) / variance**1.5
+        z = _OVER_RERUNS
+        quantile = z - skewness * (z**2 - 1.0) / 6.0 - skewness**2 * (2 * z**3 - 5 * z) / 36.0
+        return sign * (original - variants), quantile * np.sqrt(variance)
 
 
-def _bca(values: Floats, resampled: Floats, tail: float) -> tuple[Floats, Floats]:
-    """Return the BCa limits of the means of S samples, each of which is missed with `tail`.
+def _lower_limits(values: Floats, sign: float, rng: np.random.Generator) -> Floats:
+    """Return the lower limits of the means of S suites, shape (S,).
+
+    `values` has shape (S, n): the drops of tasks times `sign`, 1 or -1.
+    """
+    n = values.shape[1]
+    quantile = float(scipy.special.stdtrit(n - 1, 0.975))
+    students = values.mean(axis=1) - quantile * values.std(axis=1, ddof=1) / math.sqrt(n)
+    tail = max(scipy.special.ndtr(-math.sqrt(n / (n - 1)) * quantile), 1.0 / _DRAWS)
+    resampled = values @ (rng.multinomial(n, np.full(n, 1.0 / n), _DRAWS) / n).T
+    weight = rng.standard_exponential((_DRAWS, n + 1))
+    weight /= weight.sum(axis=1, keepdims=True)
+    # Unseen tasks, as in `_intervals.drop_bounds`.
+    least = np.minimum(0.0, values.min(axis=1)) if sign > 0.0 else np.full(values.shape[0], -1.0)
+    weighted = values @ weight[:, :-1].T + np.outer(least, weight[:, -1])
+    # The rank of the limit among the draws, as in `_intervals.exact_interval`.
+    rank = int(0.025 * (_DRAWS + 1))
+    exact = np.partition(weighted, rank - 1, axis=1)[:, rank - 1]
+    return np.asarray(np.min([students, _bca(values, resampled, tail), exact], axis=0))
+
+
+def _bca(values: Floats, resampled: Floats, tail: float) -> Floats:
+    """Return the lower BCa limits of the means of S suites, each of which is missed with `tail`.
 
     `values` has shape (S, n), and `resampled` the R means of their resamples, shape (S, R).
     """
@@ -185,34 +204,42 @@ def _bca(values: Floats, resampled: Floats, tail: float) -> tuple[Floats, Floats
     acceleration = (apart**3).sum(axis=1) / (6.0 * scale)
     below = (resampled < mean).mean(axis=1) + (resampled == mean).mean(axis=1) / 2.0
     shift = special.ndtri(np.clip(below, 1e-9, 1.0 - 1e-9))
-    ordered = np.sort(resampled, axis=1)
-    limits = []
-    for z in (special.ndtri(tail), -special.ndtri(tail)):
-        level = special.ndtr(shift + (shift + z) / (1.0 - acceleration * (shift + z)))
-        places = np.rint(level * (resampled.shape[1] - 1)).astype(int)
-        limits.append(np.take_along_axis(ordered, places[:, None], axis=1)[:, 0])
-    return limits[0], limits[1]
+    z = shift + special.ndtri(tail)
+    level = special.ndtr(shift + z / (1.0 - acceleration * z))
+    places = np.rint(level * (resampled.shape[1] - 1)).astype(int)
+    return np.asarray(np.take_along_axis(np.sort(resampled, axis=1), places[:, None], axis=1)[:, 0])
 
 
-def _resampled_variance(rates: Floats, n: int, *, alone: bool = False) -> Floats:
-    """Return the expected variance of resampled pass rates of prompts with `n` samples.
+def _resampled(
+    m: int, prompts: int, rate: float, rng: np.random.Generator
+) -> tuple[Floats, tuple[Floats, Floats]]:
+    """Return mean pass rates of prompts in R runs, with two cumulants of their resamples.
 
-    Resamples come from the rate (k + 1/2) / (n + 1), as in `_intervals.resampled_pass_rates`.
+    The cumulants are the variance and the third central moment, of shape (R,) like the means. A
+    prompt with k passes in m samples is resampled at the rate (k + 1/2) / (m + 1), as in
+    `_intervals.resampled_pass_rates`.
 
     Parameters
     ----------
-    rates
-        Shape (R,): mean pass rates of the prompts.
-    alone
-        True if a rate is that of one prompt, and False if it is a mean over prompts whose numbers
-        of passes k vary.
+    m
+        Number of samples of each prompt, >= 1.
+    prompts
+        Number of prompts, >= 1.
+    rate
+        The true pass rate of every prompt, in [0, 1].
+    rng
+        Random generator of the runs.
     """
-    if alone:
-        drawn = (rates * n + 0.5) / (n + 1)
-        return np.asarray(drawn * (1.0 - drawn) / n)
-    # E k = n q and E k^2 = n q (1 - q) + (n q)^2 in (n + 1)^2 E drawn (1 - drawn).
-    k, k2 = n * rates, n * rates * (1.0 - rates) + (n * rates) ** 2
-    return np.asarray(((k + 0.5) * (n + 1) - (k2 + k + 0.25)) / ((n + 1) ** 2 * n))
+    passes = np.arange(m + 1)
+    shares = np.diff(scipy.special.bdtr(passes, m, rate), prepend=0.0).clip(0.0)
+    # How many of the prompts have k passes, shape (R, m + 1).
+    counts = rng.multinomial(prompts, shares / shares.sum(), _RERUNS)
+    q = (passes + 0.5) / (m + 1)
+    variance, third = q * (1.0 - q) / m, q * (1.0 - q) * (1.0 - 2.0 * q) / m**2
+    return (
+        counts @ passes / (m * prompts),
+        (counts @ variance / prompts**2, counts @ third / prompts**3),
+    )
 
 
 def _smallest(
