@@ -11,6 +11,11 @@ and both figures hold together with 95 %. They are Student's t over the tasks' d
 level is divided by the number of intervals (Bonferroni). ``benchmarks/ranking_simulations.py``
 compares them with two intervals of max-t type: that of a multivariate t distribution separates
 equal entries too often with few tasks, and that of a bootstrap is infinite there.
+
+Few tasks may all miss a kind of task in which one entry is much worse. Their differences then vary
+little, and Student's interval is too narrow. The exact interval of each pair therefore has to
+exclude 0 as well. In it, unseen tasks differ by as much as the best and the worst measured task of
+the two entries. Its level is not divided: that would hide most true differences below 100 tasks.
 """
 
 from __future__ import annotations
@@ -30,7 +35,7 @@ from pytest_promptse.scoring._compare import (
     task_curve,
     weights_of,
 )
-from pytest_promptse.scoring._intervals import task_values
+from pytest_promptse.scoring._intervals import exact_interval, generator, joined, task_values
 from pytest_promptse.scoring._pairing import is_solved
 from pytest_promptse.scoring._scores import DECIDING, Difference, Ranked, Ranking
 from pytest_promptse.scoring._task_drop import drop_variance, mean_variance
@@ -46,6 +51,8 @@ if TYPE_CHECKING:
 _NORMAL = NormalDist()
 _TAIL = 0.025
 _POWER = 0.8
+# Draws of the weights of tasks.
+_DRAWS = 999
 # A plan for more tasks than this decides nothing in practice.
 _MOST_TASKS = 10_000
 
@@ -163,13 +170,15 @@ class Gaps(NamedTuple):
 
     ``gaps`` has shape (n tasks,). Sampling varies their mean with at least the variance
     ``sampling``, even if all tasks happen to have the same difference. ``widest`` is the largest
-    possible difference.
+    possible difference, and ``unseen`` the largest one that tasks which were not measured are
+    assumed to have.
     """
 
     gaps: Floats
     sampling: float
     less_is_better: bool
     widest: float
+    unseen: float
 
     @classmethod
     def of(cls, metric: str, ours: Floats, theirs: Floats, *, variances: float) -> Gaps:
@@ -185,12 +194,14 @@ class Gaps(NamedTuple):
             The sum of the sampling variances of all tasks' figures, over both entries.
         """
         low, high = METRICS[metric].bounds
+        measured = np.concatenate([ours, theirs])
         return cls(
             # Differences that are equal in exact arithmetic must stay equal despite rounding.
             gaps=np.round(ours - theirs, 12),
             sampling=variances / ours.size**2,
             less_is_better=METRICS[metric].less_is_better,
             widest=high - low,
+            unseen=float(np.ptp(measured)),
         )
 
     @property
@@ -207,7 +218,16 @@ class Gaps(NamedTuple):
         n, mean = self.gaps.size, _mean(self.gaps)
         level = 1.0 - _TAIL / comparisons
         half = _quantile(n, level) * math.sqrt(self.variance)
-        low, high = max(-self.widest, mean - half), min(self.widest, mean + half)
+        exact = exact_interval(
+            self.gaps,
+            bounds=(-self.unseen, self.unseen),
+            resamples=_DRAWS,
+            # All pairs share their draws, so turning a pair only changes the signs.
+            rng=generator(0, "ranking", str(n)),
+        )
+        interval = joined((mean - half, mean + half), exact)
+        assert interval is not None
+        low, high = max(-self.widest, interval[0]), min(self.widest, interval[1])
         separated = not low <= 0.0 <= high
         winner = name if (mean < 0.0) == self.less_is_better else other
         return Difference(
@@ -223,12 +243,16 @@ class Gaps(NamedTuple):
         """Return roughly how many tasks separate the entries with 80 %, or None for too many.
 
         The formula is that of the paired t-test for large samples, at the level of `difference`.
+        There must also be so many tasks that the unseen ones cannot make up for the difference.
         """
         n, mean = self.gaps.size, _mean(self.gaps)
         if n == 1 or not mean:
             return None
         quantiles = _NORMAL.inv_cdf(1.0 - _TAIL / comparisons) + _NORMAL.inv_cdf(_POWER)
         tasks = math.ceil(quantiles**2 * n * self.variance / mean**2)
+        if self.unseen:
+            share = abs(mean) / (abs(mean) + self.unseen)
+            tasks = max(tasks, math.ceil(math.log(_TAIL) / math.log1p(-share)))
         return max(n + 1, tasks) if tasks <= _MOST_TASKS else None
 
 

@@ -21,7 +21,7 @@ def test_a_larger_plan_decides_more(plan):
 
 
 def test_probabilities_are_those_of_simulated_gates():
-    """The shares are of 2000 and 1200 suites with their own intervals (`benchmarks/planning.py`)."""
+    """The shares are of 2000 and 1200 suites with the intervals of `benchmarks/planning.py`."""
     assert replace(CI, tasks=1).passes(0.1) == pytest.approx(0.39, abs=0.04)
     over_tasks = replace(CI, tasks=8, reruns=False, pass_rate=0.8)
     assert over_tasks.fails(0.21, 0.1) == pytest.approx(0.754, abs=0.04)
