@@ -35,6 +35,8 @@ from gate_simulations import (
 from noiseless_simulations import FIGURES as NOISELESS
 from noiseless_simulations import noiseless_misses
 from odds_ratio_simulations import SENSITIVITIES, library_misses, odds_ratio_misses
+from other_gate_simulations import FIGURES as OTHERS
+from other_gate_simulations import other_misses
 from planning import CASES, stated_and_simulated
 from power_simulations import power_of
 from ranking_simulations import (
@@ -89,6 +91,8 @@ ONLY_KEPT = (
 # The numbers of tasks of the tables of true rates, and the error rate in per cent that is promised.
 TASKS = (3, 8, 20, 50, 164)
 _PROMISED = 4.0
+# Presets of the table of other gates. `paper` would take ten times as long.
+OTHER_PRESETS = (SMOKE, CI)
 FULL = Effort(suites=1200, resamples=999, truth=400_000, scored=2000)
 QUICK = Effort(suites=100, resamples=499, truth=100_000, scored=12)
 
@@ -242,6 +246,40 @@ def noiseless_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
             for name in TRUE_RATES
             for plan in PRESETS
             for figure in NOISELESS
+        ),
+    )
+
+
+def other_gates_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """Errors of the gates on excess, E(0.3), robust pass and pass^4, at true figures."""
+    sizes = TASKS
+    jobs = {
+        (plan, name, n): pool.submit(
+            other_misses,
+            name,
+            n,
+            plan,
+            suites=effort.suites // 3,
+            size=effort.truth,
+            seed=effort.seed,
+        )
+        for plan in OTHER_PRESETS
+        for name in TRUE_RATES
+        for n in sizes
+    }
+    return table(
+        ("preset", "model", "gate", *map(str, sizes[:-1]), f"{sizes[-1]} tasks"),
+        (
+            (
+                plan.name,
+                name,
+                figure,
+                *(_fails_and_passes(jobs[plan, name, n].result()[figure]) for n in sizes),
+            )
+            for plan in OTHER_PRESETS
+            for name in TRUE_RATES
+            for figure in OTHERS
+            if figure in jobs[plan, name, sizes[0]].result()
         ),
     )
 
@@ -770,6 +808,7 @@ TABLES: dict[str, Callable[[Effort, ProcessPoolExecutor], str]] = {
     "true rates repeated": repeated_table,
     "true rates one task": one_task_table,
     "true rates of worst tasks": noiseless_table,
+    "true rates of other gates": other_gates_table,
     "family": family_table,
     "power by figure": power_by_figure_table,
     "bias": bias_table,
