@@ -155,6 +155,7 @@ def test_source_in_another_language_takes_its_comment_sign():
         "各位好\uff1a",
         "小李:",
         "王工\uff0c",
+        "王工\uff1a",
     ],
 )
 def test_a_chinese_greeting_may_begin_with_a_name(greeting):
