@@ -53,6 +53,8 @@ def other_misses(
         fails, passes = decisions(figure, by_suite[figure], threshold, plan, rng)
         if figure == "excess":
             fails = fails & ~copied
+        if figure == "pass^4":
+            passes = passes & ~copied
         if figure == "E(0.3)" and fails.any():
             least = _least_sensitivity(p, v, by_suite[figure], copied=copied, plan=plan, rng=rng)
             fails = fails & (least > 1.0 - threshold)

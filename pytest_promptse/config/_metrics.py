@@ -69,9 +69,10 @@ class Metric:
         ``"scores"`` or ``"rates"`` if variants cannot move the figure by more than the mean score
         or pass rate of the originals. A threshold beyond it could not fail, so its gate passes
         nothing. None if every threshold can fail.
-    subtracts_noise
-        True if the noise of independent samples is subtracted. If a server returns copies, the
-        samples vary more than that, and the gate does not fail.
+    copies_cause
+        The verdict that a gate does not give if a server returns copies, since it may be due to
+        them. It is ``"fail"`` if the noise of independent samples is subtracted: copies vary more.
+        It is ``"pass"`` for the probability that several attempts pass, since copies pass together.
     narrowed_by
         What to do if only the interval with unseen tasks contains the threshold.
     """
@@ -92,7 +93,7 @@ class Metric:
     gate_without_threshold: bool = False
     by_distance: bool = False
     loss_of: Literal["scores", "rates"] | None = None
-    subtracts_noise: bool = False
+    copies_cause: Literal["fail", "pass"] | None = None
     narrowed_by: str = "More tasks would narrow it"
 
     @property
@@ -176,7 +177,7 @@ METRICS: dict[str, Metric] = {
             threshold_help="maximum excess sensitivity (beyond sampling noise) of a suite",
             may_stop_early=True,
             loss_of="scores",
-            subtracts_noise=True,
+            copies_cause="fail",
         ),
         Metric(
             name="drop",
@@ -202,7 +203,7 @@ METRICS: dict[str, Metric] = {
             "numbers of samples",
             is_unbiased=True,
             loss_of="rates",
-            subtracts_noise=True,
+            copies_cause="fail",
         ),
         Metric(
             name="robust_pass",
@@ -216,6 +217,7 @@ METRICS: dict[str, Metric] = {
             figure=lambda task: _pass_hat(task.variants, k=4),
             threshold_help="minimum pass^4 of a suite: the probability that 4 attempts at the same "
             "variant all pass",
+            copies_cause="pass",
             is_unbiased=True,
         ),
         Metric(
@@ -236,7 +238,7 @@ METRICS: dict[str, Metric] = {
             threshold_help="maximum one-sided drop of the worst tenth of the tasks of a suite",
             is_compared=False,
             loss_of="scores",
-            subtracts_noise=True,
+            copies_cause="fail",
         ),
         Metric(
             name="flips",

@@ -274,10 +274,11 @@ def _despite_copies(gate: Gate, score: SuiteScore, metric: Metric) -> Gate:
     """Make a gate inconclusive whose verdict assumes that samples are independent.
 
     Intervals over tasks show how much tasks vary, copies included. Intervals over reruns, and the
-    sampling noise that a figure subtracts, would have to know which samples are copies.
+    sampling noise that a figure subtracts, would have to know which samples are copies. So would
+    the probability that several samples pass.
     """
-    assumes = score.speaks_for == "reruns" or (gate.verdict == "fail" and metric.subtracts_noise)
-    if gate.verdict is None or not assumes:
+    doubtful = score.speaks_for == "reruns" or gate.verdict == metric.copies_cause
+    if gate.verdict is None or not doubtful:
         return gate
     message = (
         f"{gate.message}. But too many answers are equal: if the server returns copies, the "

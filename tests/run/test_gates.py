@@ -217,6 +217,13 @@ def test_copied_answers_fail_no_gate_that_takes_them_for_independent(store, n, o
     assert ("too many answers are equal" in gates[True].message) <= (verdict == "inconclusive")
 
 
+@pytest.mark.parametrize(("copied", "verdict"), [(True, "inconclusive"), (False, "pass")])
+def test_copies_that_pass_together_pass_no_gate_on_several_attempts(store, copied, verdict):
+    options = {"min_pass_hat_4": 0.5}
+    gate = copied_suite(store, 20, options, copied=copied, wrong=lambda _, __: False)
+    assert gate.verdict == verdict
+
+
 @pytest.mark.parametrize("options", [{"min_auc_e": 0.9}, {"max_drop": 0.2}])
 def test_copied_answers_of_many_tasks_still_show_a_loss(store, options):
     gate = copied_suite(store, 20, options, copied=True, wrong=lambda _, distance: distance)
