@@ -47,7 +47,12 @@ def test_gates_are_errors_if_nothing_is_ever_solved(gates, pytester):
     # Variants measure as ever; the three elasticity gates and AUC-E cannot decide.
     result.assert_outcomes(passed=4, errors=4)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["ERROR *auc-e* - no sample of the original prompt p*"])
+    result.stdout.fnmatch_lines(
+        [
+            "no sample of the original prompt passes (4 of 4: wrong answer)*",
+            "promptse: 3 more items have the same errors",
+        ]
+    )
     record = json.loads((pytester.path / "run.json").read_text())
     assert record["suites"][0]["verdict"] is None
     assert len(record["errors"]) == 4

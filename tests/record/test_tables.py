@@ -52,7 +52,7 @@ def test_a_record_is_loaded_as_it_was_written(record, tmp_path):
 
 
 def test_a_file_that_is_missing_is_one_line(tmp_path):
-    with pytest.raises(RecordError, match=r"gone\.json: No such file or directory$"):
+    with pytest.raises(RecordError, match=r"gone\.json: No such file or directory; give a file"):
         Record.load(tmp_path / "gone.json")
 
 

@@ -19,7 +19,7 @@ SUITE = SuiteRow(
     mode="light",
     weighting="sum",
     seed=0,
-    settings={},
+    settings={"temperature": 0.8},
     line=None,
     looks=[2],
 )
