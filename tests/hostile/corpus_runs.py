@@ -132,7 +132,13 @@ def _run_session(work: Path, run: Run, judged: list[str], files: Sequence[str], 
     for line in lines:
         if line["at"] == "collected":
             run.programs |= line["programs"]
-            run.settings |= line["settings"]
+            # A file may import another one, whose cases are judged in another part.
+            stems = {name.removesuffix(".py") for name in files}
+            run.settings |= {
+                key: settings
+                for key, settings in line["settings"].items()
+                if not stems or key.partition(".")[0] in stems
+            }
         elif line["at"] == "start":
             under_way = line["node"]
         elif line["at"] == "failed":
