@@ -16,7 +16,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from compare_simulations import comparisons, true_loss
 from early_simulations import STOPPING, early_errors
@@ -66,7 +66,7 @@ from truth_simulations import (
 from pytest_promptse.scoring._gate import pass_rate_limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from simulated_models import Sampling
 
@@ -138,12 +138,16 @@ def truths_paper_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     return _truths(PAPER, effort, pool)
 
 
-def _true_rates(plan: Sampling, effort: Effort, pool: ProcessPoolExecutor) -> str:
-    """Errors of confident gates whose thresholds are figures of the true rates."""
-    sizes = TASKS
+def _by_size(
+    misses: Callable[..., Any],
+    presets: Sequence[Sampling],
+    effort: Effort,
+    pool: ProcessPoolExecutor,
+) -> dict[tuple[Sampling, str, int], Any]:
+    """Return what `misses` measures of each preset, kind of model and number of tasks."""
     jobs = {
-        (n, name): pool.submit(
-            true_rate_misses,
+        (plan, name, n): pool.submit(
+            misses,
             name,
             n,
             plan,
@@ -151,13 +155,20 @@ def _true_rates(plan: Sampling, effort: Effort, pool: ProcessPoolExecutor) -> st
             size=effort.truth,
             seed=effort.seed,
         )
+        for plan in presets
         for name in TRUE_RATES
-        for n in sizes
+        for n in TASKS
     }
+    return {cell: job.result() for cell, job in jobs.items()}
+
+
+def _true_rates(plan: Sampling, effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """Errors of confident gates whose thresholds are figures of the true rates."""
+    rates = _by_size(true_rate_misses, [plan], effort, pool)
     return table(
-        ("model", "gate", *map(str, sizes[:-1]), f"{sizes[-1]} tasks"),
+        ("model", "gate", *map(str, TASKS[:-1]), f"{TASKS[-1]} tasks"),
         (
-            (name, figure, *(_fails_and_passes(jobs[n, name].result()[figure]) for n in sizes))
+            (name, figure, *(_fails_and_passes(rates[plan, name, n][figure]) for n in TASKS))
             for name in TRUE_RATES
             for figure in TRUE_FIGURES
         ),
@@ -219,29 +230,15 @@ def one_task_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
 
 def noiseless_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     """Errors of the gates on shortfall and flips, with thresholds that are true figures."""
-    sizes = TASKS
-    jobs = {
-        (plan, name, n): pool.submit(
-            noiseless_misses,
-            name,
-            n,
-            plan,
-            suites=effort.suites // 3,
-            size=effort.truth,
-            seed=effort.seed,
-        )
-        for name in TRUE_RATES
-        for plan in PRESETS
-        for n in sizes
-    }
+    rates = _by_size(noiseless_misses, PRESETS, effort, pool)
     return table(
-        ("model", "preset", "gate", *map(str, sizes[:-1]), f"{sizes[-1]} tasks"),
+        ("model", "preset", "gate", *map(str, TASKS[:-1]), f"{TASKS[-1]} tasks"),
         (
             (
                 name,
                 plan.name,
                 figure,
-                *(_fails_and_passes(jobs[plan, name, n].result()[figure]) for n in sizes),
+                *(_fails_and_passes(rates[plan, name, n][figure]) for n in TASKS),
             )
             for name in TRUE_RATES
             for plan in PRESETS
@@ -252,34 +249,20 @@ def noiseless_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
 
 def other_gates_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     """Errors of the gates on excess, E(0.3), robust pass and pass^4, at true figures."""
-    sizes = TASKS
-    jobs = {
-        (plan, name, n): pool.submit(
-            other_misses,
-            name,
-            n,
-            plan,
-            suites=effort.suites // 3,
-            size=effort.truth,
-            seed=effort.seed,
-        )
-        for plan in OTHER_PRESETS
-        for name in TRUE_RATES
-        for n in sizes
-    }
+    rates = _by_size(other_misses, OTHER_PRESETS, effort, pool)
     return table(
-        ("preset", "model", "gate", *map(str, sizes[:-1]), f"{sizes[-1]} tasks"),
+        ("preset", "model", "gate", *map(str, TASKS[:-1]), f"{TASKS[-1]} tasks"),
         (
             (
                 plan.name,
                 name,
                 figure,
-                *(_fails_and_passes(jobs[plan, name, n].result()[figure]) for n in sizes),
+                *(_fails_and_passes(rates[plan, name, n][figure]) for n in TASKS),
             )
             for plan in OTHER_PRESETS
             for name in TRUE_RATES
             for figure in OTHERS
-            if figure in jobs[plan, name, sizes[0]].result()
+            if figure in rates[plan, name, TASKS[0]]
         ),
     )
 

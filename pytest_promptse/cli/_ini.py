@@ -74,8 +74,8 @@ def ini_file(folder: Path) -> IniFile | None:
 def project_file() -> IniFile:
     """Return the file that configures pytest in this folder, or in the nearest one above it."""
     here = Path.cwd()
-    found = (ini_file(folder) for folder in (here, *here.parents))
-    return next(filter(None, found), IniFile(here / "pytest.ini", {}))
+    files = (ini_file(folder) for folder in (here, *here.parents))
+    return next(filter(None, files), IniFile(here / "pytest.ini", {}))
 
 
 def _read(path: Path) -> Mapping[str, Any]:

@@ -457,9 +457,11 @@ def may_set(value: Any, name: str, new: Any) -> bool:
     each of its attributes is a mock that the check can ask for its calls.
     """
     kinds = type(value).__mro__
-    own = next((type(vars(kind)[name]) for kind in kinds if name in vars(kind)), None)
+    descriptor = next((type(vars(kind)[name]) for kind in kinds if name in vars(kind)), None)
     # A descriptor without __set__ gives way to a value of the same name in the instance.
-    if isinstance(value, type) or (hasattr(own, "__get__") and not hasattr(own, "__set__")):
+    if isinstance(value, type) or (
+        hasattr(descriptor, "__get__") and not hasattr(descriptor, "__set__")
+    ):
         return False
     if is_mock(type(value)):
         return _is_plain(new)
@@ -476,9 +478,9 @@ def may_set(value: Any, name: str, new: Any) -> bool:
 
 def _mock_names(cls: type) -> frozenset[str]:
     """Return the names by which a check configures a mock of this class and asks for its calls."""
-    known = vars(sys.modules["unittest.mock"])
+    mock_names = vars(sys.modules["unittest.mock"])
     # Each mock has a class of its own, to which a check adds properties.
-    kinds = (kind for kind in cls.__mro__ if known.get(kind.__name__) is kind)
+    kinds = (kind for kind in cls.__mro__ if mock_names.get(kind.__name__) is kind)
     return frozenset({"method_calls"}.union(*map(vars, kinds)))
 
 

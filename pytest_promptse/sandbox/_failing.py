@@ -83,8 +83,8 @@ def in_flight() -> Collection[BaseException]:
     Those that they have interrupted, as in a ``finally``, are among them.
     """
     asyncio: Any = sys.modules.get("asyncio")
-    own = asyncio and asyncio._get_running_loop()  # noqa: SLF001 - the public one raises without
-    tasks = asyncio.all_tasks(own) - {asyncio.current_task()} if own is not None else None
+    loop = asyncio and asyncio._get_running_loop()  # noqa: SLF001 - the public one raises without
+    tasks = asyncio.all_tasks(loop) - {asyncio.current_task()} if loop is not None else None
     # Also the threads that `threading` does not know. A frame that refers to itself would keep its
     # callers, and the exceptions that they raise.
     others = sys._current_frames().keys() - {threading.get_ident(), Watchdog.ident}  # noqa: SLF001
@@ -94,17 +94,17 @@ def in_flight() -> Collection[BaseException]:
     if asyncio is not None and others:
         tasks = (tasks or set()).union(*map(asyncio.all_tasks, _loops_elsewhere()))
     errors += _in_tasks(task.get_coro() for task in tasks or ())
-    known: dict[int, BaseException] = {}
+    by_id: dict[int, BaseException] = {}
     for error in errors:
         interrupted = error
-        while interrupted is not None and id(interrupted) not in known:
-            known[id(interrupted)] = interrupted
+        while interrupted is not None and id(interrupted) not in by_id:
+            by_id[id(interrupted)] = interrupted
             interrupted = interrupted.__context__
-    return known.values()
+    return by_id.values()
 
 
-def _exception(found: Any) -> Any:
-    return found[1] if isinstance(found, tuple) else found  # a tuple up to Python 3.11
+def _exception(handled: Any) -> Any:
+    return handled[1] if isinstance(handled, tuple) else handled  # a tuple up to Python 3.11
 
 
 def _loops_elsewhere() -> Iterator[Any]:
@@ -162,16 +162,16 @@ def failed_assertion(
     handled = in_flight()
     if not (handled or failed):
         return None
-    found = [error for error in handled if is_assertion(error) and not is_of_program(error)]
-    if in_handler and found:
-        return found[0]
-    failed += [error for error in found if not any(error is known for known in failed)]
+    failing = [error for error in handled if is_assertion(error) and not is_of_program(error)]
+    if in_handler and failing:
+        return failing[0]
+    failed += [error for error in failing if not any(error is noted for noted in failed)]
     for error in list(failed):
         trace = error.__traceback__
         if trace is None or _blocks.in_message(trace.tb_frame):  # made, and not raised yet
             continue
         block = _blocks.catcher(error)
-        is_handled = any(error is other for other in found)
+        is_handled = any(error is other for other in failing)
         if block is None or (is_handled and _blocks.is_being_left(error, block)):
             return error
         if not is_handled:

@@ -91,8 +91,8 @@ class DropPlan:
             return None
         while high - low > 1:
             middle = (low + high) // 2
-            found = self.fails(middle / 100, threshold) >= POWER
-            low, high = (low, middle) if found else (middle, high)
+            is_detected = self.fails(middle / 100, threshold) >= POWER
+            low, high = (low, middle) if is_detected else (middle, high)
         return high / 100
 
     def least_threshold(self) -> float | None:
