@@ -89,6 +89,8 @@ def test_merged_shards_of_a_cluster_that_lost_a_node_give_the_record_of_a_single
     )
     deadline = time.monotonic() + 300
     while len(trace.read_text()) < 2:
+        # A driver that ended will start no more shards, and says why.
+        assert driver.poll() is None, driver.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.01)
     cluster.kill()
