@@ -45,7 +45,7 @@ class Truth:
 
 TRUTHS = (
     Truth(name="one candidate cures", loss=0.8, changes={CURE: (0.1, 0.0)}),
-    Truth(name="one candidate cures half", loss=0.8, changes={CURE: (0.5, 0.0)}),
+    Truth(name="it cures half of the loss", loss=0.8, changes={CURE: (0.5, 0.0)}),
     Truth(name="stable model", loss=0.0, changes={}),
     Truth(name="no candidate helps", loss=0.8, changes={}),
     Truth(name="stable by being wrong", loss=0.8, changes={CURE: (0.0, -0.45)}),
