@@ -128,7 +128,7 @@ def test_a_database_with_a_file_is_not_sent(tmp_path):
 
 def test_the_documentation_lists_every_kind_that_is_sent_or_lent():
     page = PAGE.read_text()
-    page = page[page.index("## What comes back") : page.index("## What cannot cross")]
+    page = page[page.index("## What comes back") : page.index("## What cannot be passed")]
     spoken = {
         "slice": "slice", "dict_keys": "dict views", "dict_values": "dict views",
         "dict_items": "dict views", "timezone": "fixed offset", "PurePosixPath": "pure paths",
