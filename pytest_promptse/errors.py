@@ -24,8 +24,8 @@ class PromptseError(Exception):
     Parameters
     ----------
     message : str
-        One line. It may quote a server or another library: secrets in it are replaced by
-        ``***``, and control characters are written as escapes.
+        The message, in one line. In text from a server or a library, secrets are replaced by
+        ``***`` and control characters are written as escapes.
     """
 
     def __init__(self, message: str = "") -> None:
@@ -67,7 +67,7 @@ class NotScoredError(PromptseError):
 
 
 class ModelError(NotScoredError):
-    """The model returned no completion: the server is down, a request or all retries failed."""
+    """The model returned no completion, for example because the server is down."""
 
 
 class BudgetError(NotScoredError):
@@ -75,7 +75,10 @@ class BudgetError(NotScoredError):
 
 
 class NotStoredError(NotScoredError):
-    """A completion is not in the store, and ``replay_only`` requests none. The item is skipped."""
+    """A completion is not in the store, and ``replay_only`` forbids requests.
+
+    The item is skipped.
+    """
 
 
 class SandboxError(NotScoredError):

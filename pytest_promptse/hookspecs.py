@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 INSTRUMENTS = "pytest_promptse.instruments"
-"""The group of entry points of modules that implement `pytest_promptse_instruments`."""
+"""The entry point group of modules that implement `pytest_promptse_instruments`."""
 
 
 @pytest.hookspec(firstresult=True)
@@ -81,9 +81,9 @@ def pytest_promptse_report(kind: str) -> Callable[[Record, Path], None] | None:
 
     Returns
     -------
-    A function of the record and the path, or None if `kind` belongs to another plugin. The
-    record's ``tasks`` are a sequence but not always a list, since they may not fit in memory at
-    once. `pytest_promptse.record.encode` yields a record as JSON in parts.
+    A function that receives the record and the path, or None if `kind` belongs to another plugin.
+    The record's ``tasks`` are a sequence but not always a list, because they may not fit in memory.
+    `pytest_promptse.record.encode` yields a record as JSON in parts.
     """
 
 
@@ -93,7 +93,7 @@ def pytest_promptse_candidates() -> Sequence[str]:  # type: ignore[empty-body]
 
     Returns
     -------
-    Paths or globs of Jinja2 files. The first comment of a file says what its idea is.
+    Paths or globs of Jinja2 files. The first comment of a file describes its idea.
     """
 
 
@@ -102,7 +102,7 @@ def pytest_promptse_metrics() -> Sequence[Metric]:  # type: ignore[empty-body]
     """Return metrics that every suite has in addition to the built-in ones.
 
     A metric with a ``threshold_help`` has an option and a gate. Implement the hook in an installed
-    plugin or in the ``conftest.py`` of the root directory, since pytest must know the option
+    plugin or in the ``conftest.py`` of the root directory, because pytest must know the option
     before it reads the command line.
 
     Returns
@@ -115,9 +115,9 @@ def pytest_promptse_metrics() -> Sequence[Metric]:  # type: ignore[empty-body]
 def pytest_promptse_instruments() -> Sequence[Instrument]:  # type: ignore[empty-body]
     """Return instruments, such as questionnaires.
 
-    A package names the module with this hook in the group ``pytest_promptse.instruments`` of its
-    entry points. It is loaded by the first file ``*.NAME.yaml`` that pytest collects, and by the
-    ``promptse`` command. Its module should be quick to import.
+    A package lists the module with this hook under the entry point group
+    ``pytest_promptse.instruments``. The module is imported when pytest collects the first file
+    ``*.NAME.yaml``, and whenever the ``promptse`` command runs. So keep its import fast.
 
     Returns
     -------

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-import textwrap
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,7 +79,8 @@ def record() -> Iterator[str]:
     for name, part in json_schema()["$defs"].items():
         yield f"## {name}"
         if description := part.get("description"):
-            yield textwrap.dedent(description).strip()
+            for section in griffe.Docstring(description, parser="numpy").parsed:
+                yield from _section(section)
         required = part.get("required", [])
         if fields := part.get("properties"):
             yield _table(

@@ -113,16 +113,18 @@ def _add_run(commands: Subparsers) -> None:
     run = commands.add_parser(
         "run",
         help="answer the requests on a Ray cluster, and store the completions",
-        description="Answer the requests of a batch on a Ray cluster, by vLLM replicas or through "
-        "a server, and store the completions. Run the command again after a kill: requests with a "
-        "result are not sent again. The exit code is 1 while completions are missing.",
+        description="Answer the requests of a batch on a Ray cluster, by vLLM replicas or "
+        "through a server, and store the completions. If the command is killed, run it "
+        "again: requests with a result are not sent again. The exit code is 1 while "
+        "completions are missing.",
     )
     run.add_argument("folder", type=Path, metavar="FOLDER", help="folder of the batch")
     run.add_argument(
         "--ray",
         required=True,
         metavar="ADDRESS",
-        help="HOST:PORT of the cluster, auto for that of this machine, local for a new one",
+        help="HOST:PORT of the cluster, auto for the cluster of this machine, or local to start "
+        "a new one",
     )
     run.add_argument(
         "--base-url",

@@ -26,7 +26,7 @@ def add_parser(subparsers: Subparsers) -> None:
         help="show several models, dates or templates side by side",
         description=(
             "Print a leaderboard, the quadrants of pass@1 and drop, changes by task, and the "
-            "statistics of the paper's research questions, on the common subset of all runs."
+            "statistics of the paper's research questions, for the common subset of all runs."
         ),
     )
     compare.add_argument(

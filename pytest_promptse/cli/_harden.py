@@ -31,25 +31,26 @@ def add_parser(subparsers: Subparsers) -> None:
         "harden",
         help="find a prompt template that keeps the model stable",
         description=(
-            "Measure what the tests lose when their prompts are reworded, search prompt templates "
-            "that lose less, and confirm the best one on variants that the search never saw. The "
-            "exit code is 0 if a template is confirmed or there is nothing to mend, and 1 if no "
-            "template helps. Completions come from the store, so a second call pays for nothing."
+            "Measure what the tests lose when their prompts are reworded, search for prompt "
+            "templates that lose less, and confirm the best one on variants that the search did "
+            "not use. The exit code is 0 if a template is confirmed or there is no loss to "
+            "reduce, and 1 if no template helps. Completions are kept in the store, so a second "
+            "call costs nothing."
         ),
     )
     harden.add_argument(
         "tests",
         nargs="+",
         metavar="TEST",
-        help="a test file, folder or node id; options of pytest as well, after --",
+        help="a test file, folder or node id; pytest options can follow after --",
     )
-    harden.add_argument("--model", required=True, metavar="BACKEND:NAME", help="the model")
+    harden.add_argument("--model", required=True, metavar="BACKEND:NAME", help="model to test")
     harden.add_argument(
         "--candidate",
         action="append",
         default=[],
         metavar="FILE|GLOB",
-        help="a template of your own that takes part; repeatable",
+        help="your own template to include in the search; repeatable",
     )
     harden.add_argument(
         "--variants",

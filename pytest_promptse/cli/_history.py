@@ -23,10 +23,10 @@ def add_parser(subparsers: Subparsers) -> None:
         help="show how the figures of each suite changed over saved runs",
         description=(
             "Print the pass rates, the drop and AUC-E of each suite in every run that was saved "
-            "with --promptse-save, and mark the runs at which a pass rate, of the originals or of "
-            "the reworded prompts, changed beyond chance. A suite in which nothing changes is "
-            "marked with a probability of at most 5 %, over all of its runs. The exit code is 1 "
-            "if the newest run shows a change for the worse."
+            "with --promptse-save. Mark the runs at which the pass rate of the originals or of "
+            "the variants changed by more than chance explains. If nothing changes in a suite, "
+            "the probability of any mark in it is at most 5 %. The exit code is 1 if the newest "
+            "run shows a change for the worse."
         ),
     )
     history.add_argument(

@@ -170,9 +170,9 @@ def add_parser(subparsers: Subparsers) -> None:
         "init",
         help="write a first test, the settings and a CI job",
         description=(
-            "Write a first test, the settings and a CI job into the current folder. Questions "
-            "are asked only on a terminal and only for what no flag answers. No file is "
-            "overwritten."
+            "Write a first test, the settings and a CI job into the current folder. The command "
+            "asks questions only on a terminal, and only if no flag gives the answer. It "
+            "overwrites no files."
         ),
     )
     init.add_argument("--model", metavar="BACKEND:NAME", help="model to test (default: tiny)")
@@ -183,7 +183,7 @@ def add_parser(subparsers: Subparsers) -> None:
         help="file of the first test, or NAME.promptse.yaml for a suite file without Python "
         "(default: tests/test_promptse.py)",
     )
-    init.add_argument("--yes", action="store_true", help="ask no questions; take the defaults")
+    init.add_argument("--yes", action="store_true", help="ask no questions; use the defaults")
     init.set_defaults(func=_init)
 
 

@@ -27,8 +27,8 @@ def add_parser(subparsers: Subparsers) -> None:
     """Add the ``merge`` command, which sets ``func``. ``func`` returns the exit code."""
     merge = subparsers.add_parser(
         "merge",
-        help="join the records of all shards of a run",
-        description="Join the records of all shards of a run, decide the gates, and print the "
+        help="merge the records of all shards of a run",
+        description="Merge the records of all shards of a run, decide the gates, and print the "
         "summary. The exit code is that of a single run: 1 if a gate fails.",
     )
     merge.add_argument("records", nargs="+", metavar="SHARD.json", help="one record per shard")

@@ -19,19 +19,25 @@ def add_parser(subparsers: Subparsers) -> None:
     """Add the ``plan`` command, which sets ``func``. ``func`` returns the exit code."""
     plan = subparsers.add_parser(
         "plan",
-        help="say which losses gates find with a number of tasks and samples",
-        description="Say which loss a gate max_drop finds, how often it passes a model that loses "
-        "nothing, and how many tasks or samples a lower threshold needs. Nothing is "
-        "requested.",
+        help="show which losses a gate can detect with a number of tasks and samples",
+        description="Show which loss a max_drop gate can detect, how often it passes a model "
+        "that loses nothing, and how many tasks or samples a lower threshold requires. "
+        "Nothing is requested.",
     )
-    plan.add_argument("--tasks", type=int, default=1, metavar="N", help="tasks (default: 1)")
     plan.add_argument(
-        "--max-drop", type=float, default=0.1, metavar="X", help="threshold (default: 0.1)"
+        "--tasks", type=int, default=1, metavar="N", help="number of tasks (default: 1)"
+    )
+    plan.add_argument(
+        "--max-drop",
+        type=float,
+        default=0.1,
+        metavar="X",
+        help="threshold of the gate (default: 0.1)",
     )
     plan.add_argument("--preset", choices=PRESETS, default="ci", help="preset (default: ci)")
     plan.add_argument("--variants", metavar="N", help="variants per distance")
-    plan.add_argument("--samples", metavar="N", help="samples of a variant")
-    plan.add_argument("--original-samples", metavar="N", help="samples of an original")
+    plan.add_argument("--samples", metavar="N", help="samples per variant")
+    plan.add_argument("--original-samples", metavar="N", help="samples per original")
     plan.add_argument(
         "--interval",
         choices=("tasks", "reruns"),
@@ -55,7 +61,7 @@ def add_parser(subparsers: Subparsers) -> None:
     plan.add_argument(
         "--figures",
         action="store_true",
-        help="simulate such runs, and show which values of every figure they measure",
+        help="show the range of every figure in simulated runs",
     )
     plan.set_defaults(func=_plan)
 

@@ -32,8 +32,8 @@ def add_parser(subparsers: Subparsers) -> None:
         nargs="*",
         metavar="KIND:PATH",
         help=(
-            "json:PATH, html:PATH, md:PATH, csv:FOLDER, latex:PATH, github or a kind of a plugin; "
-            "without one, print the summary"
+            "json:PATH, html:PATH, md:PATH, csv:FOLDER, latex:PATH, github or a kind that a "
+            "plugin adds; without any, print the summary"
         ),
     )
     report.add_argument(

@@ -30,14 +30,15 @@ def add_parser(subparsers: Subparsers) -> None:
         help="run all shards on a Ray cluster and merge their records",
         usage="promptse shard run --ray ADDRESS --shards N [options] -- PYTEST-ARGUMENTS",
         description="Run all shards of a test run on a Ray cluster and merge their records. The "
-        "current folder is sent to the cluster, except files that .gitignore excludes. Each shard "
-        "begins with the content of the store, and what it adds comes back into the store.",
+        "current folder is sent to the cluster, except files that .gitignore excludes. Each "
+        "shard starts with a copy of the store, and its new entries are added to the store.",
     )
     run.add_argument(
         "--ray",
         required=True,
         metavar="ADDRESS",
-        help="HOST:PORT of the cluster, auto for that of this machine, local for a new one",
+        help="HOST:PORT of the cluster, auto for the cluster of this machine, or local to start "
+        "a new one",
     )
     run.add_argument("--shards", type=int, required=True, metavar="N", help="number of shards")
     run.add_argument(

@@ -33,9 +33,11 @@ def add_parser(subparsers: Subparsers) -> None:
     prune = commands.add_parser("prune", parents=[common], help="delete completions or verdicts")
     prune.add_argument("--model", metavar="BACKEND:NAME", help="only this model")
     prune.add_argument(
-        "--older-than", type=float, metavar="DAYS", help="only what is older than this"
+        "--older-than", type=float, metavar="DAYS", help="only entries that are older than this"
     )
-    prune.add_argument("--verdicts", action="store_true", help="all verdicts and no completions")
+    prune.add_argument(
+        "--verdicts", action="store_true", help="delete all verdicts and no completions"
+    )
     prune.add_argument("--dry-run", action="store_true", help="count without deleting")
     prune.set_defaults(func=_prune)
 
@@ -65,8 +67,8 @@ def add_parser(subparsers: Subparsers) -> None:
         "import",
         parents=[common],
         help="add completions and verdicts of other stores",
-        description="Add the completions and verdicts of other stores. What this store has is "
-        "kept, and a second import of a file changes nothing.",
+        description="Add the completions and verdicts of other stores. Existing entries are "
+        "kept, and importing a file twice changes nothing.",
     )
     import_.add_argument(
         "files", nargs="+", type=Path, metavar="FILE", help="files of store export --format store"

@@ -62,11 +62,11 @@ def add_parser(subparsers: Subparsers) -> None:
         "variants", help="make, show, measure, check and freeze variants"
     )
     actions = variants.add_subparsers(title="actions", metavar="ACTION", required=True)
-    make = actions.add_parser("make", help="make variants of tasks and write them to files")
+    make = actions.add_parser("make", help="generate variants of tasks and write them to files")
     _add_making(make)
     make.add_argument("--into", type=Path, default=_CACHE, help="folder (default: %(default)s)")
     make.set_defaults(func=_make)
-    freeze = actions.add_parser("freeze", help="make variants in a folder to commit")
+    freeze = actions.add_parser("freeze", help="write variants to a folder that you can commit")
     _add_making(freeze)
     freeze.add_argument("into", type=Path, help="folder to write, for promptse_variants_dir")
     freeze.set_defaults(func=_make)
@@ -103,12 +103,12 @@ def _add_library(parser: argparse.ArgumentParser) -> None:
         "--library-dir",
         type=Path,
         metavar="DIR",
-        help="folder of your own emotions and personalities; they add to those of the library",
+        help="folder of your own emotions and personas, which are added to the shipped ones",
     )
 
 
 def _add_templates(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser("templates", help="list emotions, personalities and contexts")
+    parser = subparsers.add_parser("templates", help="list emotions, personas and contexts")
     parser.add_argument("name", nargs="?", help="an emotion, trait, level or control condition")
     parser.add_argument(
         "--all", action="store_true", help="print every phrase instead of one of each kind"
@@ -128,15 +128,16 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--entry-point",
         metavar="NAME",
-        help="name that a file with one prompt asks for; needed only to check programs later",
+        help="name that the program of a single prompt must define; needed only if programs are "
+        "checked later",
     )
     parser.add_argument(
         "--template",
         action="append",
         default=[],
         metavar="FILE|GLOB",
-        help="also the variants of a prompt template around each task, which --promptse-perturb "
-        "template and both take; repeatable",
+        help="also make the variants of this prompt template around each task, for "
+        "--promptse-perturb template or both; repeatable",
     )
     parser.add_argument(
         "--distances",
@@ -169,8 +170,8 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
         "--personalities",
         type=_names,
         metavar="T.L.C,…",
-        help="personality profiles of the variants, such as expert.senior.logic (default: those of "
-        "the suite or ini file, else all 32)",
+        help="personas of the variants, such as expert.senior.logic (default: those of the suite "
+        "or ini file, else all 32)",
     )
     parser.add_argument(
         "--seed",

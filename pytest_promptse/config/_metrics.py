@@ -36,29 +36,29 @@ class Metric:
     label, short_label
         The name in messages and tables, and in narrow columns.
     figure
-        The figure of a task, see `Figure`. None for metrics that `pytest_promptse` estimates in
-        another way than by the mean of such figures.
+        A function that returns the figure of a task from its `TaskOutcomes`. None for built-in
+        metrics that are not a mean over tasks.
     direction
         ``"at least"`` if larger values are better.
     bounds
         The smallest and the largest possible figure of a task.
     unit
-        How values are written: ``"share"`` plainly, ``"difference"`` with a sign, ``"ratio"``
-        with a power of ten if they are large.
+        How values are written: ``"share"`` as a plain number, ``"difference"`` with a sign,
+        ``"ratio"`` with a power of ten if they are large.
     threshold_help
         One line for ``--help`` about the option that sets the threshold, or None if there is no
-        gate. The option is called ``min_`` or ``max_`` and the name.
+        gate. The name of the option is ``min_`` or ``max_`` followed by `name`.
     needs_variants
-        False if the figure is one of the original alone.
+        False if the figure depends only on the original.
     is_unbiased
-        True if the expected figure does not depend on the number of samples. Any other figure is
-        not compared between runs with different numbers of samples.
+        True if the expected figure does not depend on the number of samples. If False, the figure
+        is not compared between runs with different numbers of samples.
     may_stop_early
         True if the expected figure does not depend on the number of variants, and its interval
-        covers variants that are not sampled yet. With ``samples = auto`` only such gates stop a
-        suite before its last round.
+        covers variants that are not sampled yet. With ``samples = auto``, only gates of such
+        metrics stop a suite before its last round.
     is_compared
-        True if the figure is compared with that of a baseline.
+        True if the figure is compared with its value in a baseline.
     always_shown
         True if a comparison shows the figure even without a margin.
     gate_without_threshold
@@ -66,15 +66,16 @@ class Metric:
     by_distance
         True if there is a figure, a threshold and a gate for each distance.
     loss_of
-        ``"scores"`` or ``"rates"`` if variants cannot move the figure by more than the mean score
-        or pass rate of the originals. A threshold beyond it could not fail, so its gate passes
-        nothing. None if every threshold can fail.
+        ``"scores"`` or ``"rates"`` if variants cannot change the figure by more than the mean score
+        or pass rate of the originals. A gate with a threshold beyond that could never fail, so it
+        does not pass either. None if a gate can fail with every threshold.
     copies_cause
-        The verdict that a gate does not give if a server returns copies, since it may be due to
-        them. It is ``"fail"`` if the noise of independent samples is subtracted: copies vary more.
-        It is ``"pass"`` for the probability that several attempts pass, since copies pass together.
+        The verdict that copies of completions can cause. If a server returns copies, a gate does
+        not give this verdict. It is ``"fail"`` if the noise of independent samples is subtracted,
+        because copies vary more. It is ``"pass"`` for the probability that several attempts pass,
+        because copies pass together.
     narrowed_by
-        What to do if only the interval with unseen tasks contains the threshold.
+        The remedy to print if only the interval that covers unseen tasks contains the threshold.
     """
 
     name: str

@@ -101,7 +101,8 @@ OPTIONS: dict[str, Option] = {
             "header",
             _option_types.headers,
             (),
-            "header of every request to openai: models, with a secret as $VARIABLE; repeatable",
+            "header to send with every request to openai: models; write a secret as $VARIABLE; "
+            "repeatable",
             metavar="'NAME: VALUE'",
             repeatable=True,
         ),
@@ -116,14 +117,14 @@ OPTIONS: dict[str, Option] = {
             "client_certificate",
             _option_types.text,
             None,
-            "PEM file of the certificate that the server demands (mutual TLS)",
+            "PEM file of the client certificate that the server requires (mutual TLS)",
             metavar="PATH",
         ),
         Option(
             "client_key",
             _option_types.text,
             None,
-            "PEM file of the client certificate's key, if it is in a file of its own",
+            "PEM file of the client certificate's key, if it is in a separate file",
             metavar="PATH",
         ),
         Option(
@@ -158,8 +159,8 @@ OPTIONS: dict[str, Option] = {
             "mode",
             _option_types.choice("auto", "promptse", "light"),
             "auto",
-            "promptse uses log-probabilities, light does not; auto (default) uses them if the "
-            "model returns them",
+            "how scores are computed: promptse uses log-probabilities, light does not; auto "
+            "(default) uses them if the model returns them",
             metavar="NAME",
             marker=True,
         ),
@@ -224,7 +225,7 @@ OPTIONS: dict[str, Option] = {
             "personalities",
             _option_types.names,
             None,
-            "personality profiles of the variants, such as expert.senior.logic (default: all 32)",
+            "personas of the variants, such as expert.senior.logic (default: all 32)",
             metavar="T.L.C,…",
             marker=True,
         ),
@@ -272,8 +273,8 @@ OPTIONS: dict[str, Option] = {
             "control",
             _option_types.choice("none", "neutral"),
             "none",
-            "control condition to sample beside the variants: none (default), or neutral, text of "
-            "the same length without emotion or persona",
+            "control condition to sample in addition to the variants: none (default) or neutral "
+            "(text of the same length without emotion or persona)",
             metavar="NAME",
             marker=True,
         ),
@@ -281,14 +282,15 @@ OPTIONS: dict[str, Option] = {
             "variant_judge",
             _option_types.text,
             None,
-            "model that decides about reworded sentences in variants that the rules did not make",
+            "model that decides whether reworded sentences keep their meaning, in variants that "
+            "the rules did not write",
             metavar="BACKEND:NAME",
         ),
         Option(
             "variants_dir",
             _option_types.text,
             None,
-            "folder of frozen variants to use instead of making them",
+            "folder of frozen variants to use instead of generating variants",
             metavar="DIR",
         ),
         Option(
@@ -313,7 +315,7 @@ OPTIONS: dict[str, Option] = {
             "library_dir",
             _option_types.text,
             None,
-            "folder of your own emotions and personalities; they add to those of the library",
+            "folder of your own emotions and personas, which are added to the shipped ones",
             metavar="DIR",
         ),
         *(
@@ -342,7 +344,7 @@ OPTIONS: dict[str, Option] = {
             _option_types.choice("tasks", "tasks+emotions", "reruns"),
             "tasks",
             "what 95 %% intervals cover: other tasks with the same emotions (tasks, default), "
-            "other tasks and emotions (tasks+emotions), or another run of the same prompts "
+            "other tasks and emotions (tasks+emotions), or only reruns of the same prompts "
             "(reruns)",
             metavar="NAME",
             marker=True,
@@ -360,7 +362,7 @@ OPTIONS: dict[str, Option] = {
             "family_level",
             _option_types.between(0.001, 0.5),
             None,
-            "largest probability that chance alone fails any of the confident gates of the run "
+            "maximum probability that chance alone fails any of the confident gates of the run "
             "(default: 0.025 for each gate)",
             metavar="P",
         ),
@@ -368,7 +370,8 @@ OPTIONS: dict[str, Option] = {
             "inconclusive",
             _option_types.choice("skip", "fail", "pass"),
             "skip",
-            "outcome of an inconclusive gate: skip or pass, both with the reason, or fail",
+            "outcome of an inconclusive gate: skip (default), pass or fail; the reason is always "
+            "shown",
             metavar="NAME",
             marker=True,
         ),
@@ -400,20 +403,26 @@ OPTIONS: dict[str, Option] = {
             metavar="X",
         ),
         Option(
-            "price", _option_types.price, None, "prices of a million tokens", metavar="INPUT,OUTPUT"
+            "price",
+            _option_types.price,
+            None,
+            "prices of a million input tokens and of a million output tokens",
+            metavar="INPUT,OUTPUT",
         ),
         Option(
             "sandbox",
             _option_types.choice("auto", "bwrap", "docker", "podman", "landlock", "none"),
             "auto",
-            "isolation level of programs; auto (default) takes the strongest that works here",
+            "isolation level of programs; auto (default) selects the strongest that works on "
+            "this machine",
             metavar="LEVEL",
         ),
         Option(
             "language",
             _option_types.choice(*LANGUAGES),
             None,
-            "language of the programs (default: the one that the prompt begins with, else python)",
+            "language of the programs (default: the language that the start of the prompt names, "
+            "else python)",
             metavar="NAME",
             marker=True,
         ),
@@ -437,7 +446,7 @@ OPTIONS: dict[str, Option] = {
             "store",
             _option_types.text,
             ".promptse",
-            "folder that keeps completions and verdicts",
+            "folder in which completions and verdicts are stored",
             metavar="DIR",
         ),
         Option(
@@ -453,8 +462,8 @@ OPTIONS: dict[str, Option] = {
             "record_samples",
             _option_types.choice("outcomes", "all"),
             "outcomes",
-            "record the most frequent outcomes of each variant, or each completion with its "
-            "log-probability as well",
+            "what to record of each variant: its most frequent outcomes (outcomes, default), or "
+            "also each completion with its log-probability (all)",
             metavar="WHICH",
         ),
         Option(
@@ -468,7 +477,7 @@ OPTIONS: dict[str, Option] = {
             "save_incomplete",
             _option_types.switch,
             False,
-            "save a baseline although not all variants were measured",
+            "save a baseline even if not all variants were measured",
             flag_only=True,
         ),
         Option(
@@ -500,8 +509,8 @@ OPTIONS: dict[str, Option] = {
             "fresh",
             _option_types.switch,
             False,
-            "request every completion again, as a check for drift of a model behind the same name; "
-            "the new completions replace those in the store",
+            "request every completion again, to detect whether the model behind a name has "
+            "changed; the new completions replace those in the store",
             flag_only=True,
         ),
         Option(
@@ -535,7 +544,8 @@ OPTIONS: dict[str, Option] = {
             "shard",
             _option_types.shard,
             None,
-            "run one part of the tasks, such as 3/8; promptse merge joins the records of all parts",
+            "run one part of the tasks, such as 3/8; promptse merge combines the records of all "
+            "parts",
             metavar="I/N",
             flag_only=True,
         ),

@@ -19,7 +19,7 @@ class PromptGroup:
     Attributes
     ----------
     rates
-        Shape (..., K): pass rates, in [0, 1]. Resampled outcomes have further axes in front.
+        Shape (..., K): pass rates, in [0, 1]. Resampled outcomes have additional leading axes.
     n
         Shape (K,): numbers of samples, each >= 1.
     scores
@@ -33,7 +33,7 @@ class PromptGroup:
 
     @property
     def passes(self) -> npt.NDArray[np.float64]:
-        """Shape (..., K): numbers of samples that passed. Resampled ones need not be whole."""
+        """Shape (..., K): numbers of passed samples. Resampled numbers need not be integers."""
         return self.rates * self.n
 
 
@@ -44,13 +44,13 @@ class TaskOutcomes:
     Attributes
     ----------
     original
-        The original prompt, a group of one.
+        The original prompt, as a group of one.
     variants
         The variants of all distances together.
     by_distance
         The variants of each measured distance.
     worst_of
-        The number of variants in a worst case: 5, or the number that every task of the suite has.
+        The number of variants in a worst case: 5, or fewer if a task of the suite has fewer.
     """
 
     original: PromptGroup

@@ -59,7 +59,7 @@ class SuiteSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     Attributes
     ----------
     persona
-        A system prompt.
+        The system prompt of every request.
     temperature, max_tokens, seed
         Decoding parameters, and the seed for everything that is shuffled or drawn.
     min_coverage
@@ -92,8 +92,10 @@ class Probe:
 
     Parameters
     ----------
-    group, id
-        Parts of the item's name, ``group[id]``.
+    group
+        The first part of the item's name, ``group[id]``.
+    id
+        The second part of the item's name.
     job
         The single sample to draw.
     """
@@ -107,8 +109,8 @@ class Probe:
 class FigureGate:
     """A gate of a suite: the bounds of a figure. ``scope`` is a part of the suite, or None.
 
-    ``name`` is the name of the figure that the gate limits. ``low`` and ``high`` are None without
-    that bound.
+    ``name`` is the name of the figure that the gate limits. ``low`` and ``high`` are None if there
+    is no such bound.
     """
 
     name: str
@@ -127,10 +129,12 @@ class SuitePlace:
         The node id of its file.
     model
         ``BACKEND:NAME``.
-    path, line
-        The file, and the line at which its settings begin.
+    path
+        The file.
+    line
+        The line of the file at which the settings begin.
     identity_of
-        Returns the values that identify a ``BACKEND:NAME`` in the store. SettingsError is raised
+        Returns the values that identify a ``BACKEND:NAME`` in the store. It raises SettingsError
         for a model that cannot be used.
     """
 
@@ -153,7 +157,8 @@ class Instrument(ABC):
     about
         What its figures mean, and what they do not.
     settings
-        The type of the settings in its files. A property can import it when it is needed.
+        The type of the settings in its files. It can be a property that imports the type when
+        needed.
     """
 
     name: ClassVar[str]
@@ -163,7 +168,7 @@ class Instrument(ABC):
 
     @abstractmethod
     def plan(self, settings: Any, place: SuitePlace) -> Measurement:
-        """Return the suite of a file for one model. `settings` are of the type `settings`.
+        """Return the suite of a file for one model. `settings` has the type `Instrument.settings`.
 
         Raises
         ------
@@ -172,7 +177,10 @@ class Instrument(ABC):
         """
 
     def add_commands(self, commands: Commands) -> None:  # noqa: B027 - few have commands
-        """Add commands to ``promptse``. Each sets ``func``, which returns the exit code."""
+        """Add commands to ``promptse``.
+
+        Each command sets ``func`` to a function that returns the exit code.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,7 +198,7 @@ class Measurement(ABC):
 
     @property
     def decisive(self) -> Sequence[Probe]:
-        """The probes that the gates are computed from. The default is all probes."""
+        """The probes from which the gates are computed. The default is all probes."""
         return self.probes
 
     @property
@@ -224,7 +232,7 @@ class Measurement(ABC):
         return settings.inconclusive if isinstance(settings, IntervalGateSettings) else "pass"
 
     def next_jobs(self, answers: Mapping[str, Completion]) -> Sequence[Job]:
-        """Return the jobs of the next stage given the answers so far, or none after the last stage.
+        """Return the jobs of the next stage given the answers so far; empty after the last stage.
 
         Raises
         ------
@@ -248,7 +256,7 @@ class Measurement(ABC):
 
     @abstractmethod
     def result(self, answers: Mapping[str, Completion]) -> InstrumentRecord:
-        """Return the result, without gates. `answers` has the responses by the keys of jobs."""
+        """Return the result, without gates. `answers` maps the keys of jobs to responses."""
 
     def decide(self, gate: FigureGate, result: InstrumentRecord) -> Gate:
         """Return the decision of a gate on a result."""
@@ -264,7 +272,7 @@ class Measurement(ABC):
     def probe(self, group: str, name: str, text: str, *, max_tokens: int | None = None) -> Probe:
         """Return the probe ``group[name]`` that sends `text`.
 
-        Its response is decoded as the settings define. `max_tokens` replaces their limit.
+        The decoding parameters are those of the settings. `max_tokens` replaces their token limit.
         """
         job = self.job(f"{group}-{name}", text, max_tokens=max_tokens)
         return Probe(group=group, id=name, job=job)
@@ -283,9 +291,10 @@ class Measurement(ABC):
         text
             The prompt.
         model
-            Another model that judges responses. It gets no persona and has temperature 0.
+            A different model, which judges responses. It runs without the persona and at
+            temperature 0.
         max_tokens
-            A limit instead of that of the settings.
+            Replaces the limit of the settings.
         """
         settings, place = self.settings, self.place
         prompt = Prompt(user=text, system=None if model else settings.persona)

@@ -57,8 +57,10 @@ class Scale:
     items
         The items in published order. The item numbers in ``categories`` and ``reverse`` count from
         1.
-    low, high
-        The smallest and the largest rating.
+    low
+        The smallest rating.
+    high
+        The largest rating.
     instructions
         The text above the items in the prompt. If there is a situation, it precedes this text.
     categories
@@ -66,7 +68,7 @@ class Scale:
     reverse
         Numbers of the items that are scored as ``low + high - rating``.
     compute
-        How the ratings of a category become its total.
+        How the total of a category is computed from its ratings.
     source
         The source of items and scoring key.
     """
@@ -124,7 +126,7 @@ class Ratings:
     ratings
         The rating of each item by its number in the scale. Items without a rating are left out.
     problems
-        Number of occurrences of each kind of `PROBLEMS`.
+        Number of problems of each kind.
     complete
         True if every item has a rating, so that totals exist.
     """
@@ -135,7 +137,7 @@ class Ratings:
 
     @property
     def malformed(self) -> bool:
-        """True if there is a problem of any but the harmless kinds."""
+        """True if there is a problem that is not harmless."""
         return any(kind not in _HARMLESS for kind in self.problems)
 
 
@@ -171,8 +173,8 @@ def read_ratings(
 
     A line is matched to its item by its number and by the item's text. If the two disagree, the
     text decides. ``4/5`` and ``5 (extremely)`` are ratings; on a scale to 5, 3.5 and 7 are not.
-    Bare numbers are taken in the prompt's order if there are exactly as many as items. Nothing is
-    imputed: an item without one clear rating has none.
+    Bare numbers are assigned in the prompt's order if there is exactly one for each item. Nothing
+    is imputed: an item without one clear rating has none.
 
     Parameters
     ----------

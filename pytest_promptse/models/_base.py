@@ -18,7 +18,7 @@ FinishReason = Literal["stop", "length", "content_filter", "unknown"]
 
 
 class TransientError(ModelError):
-    """An error after which the same request may succeed: overload, a broken connection.
+    """An error after which the same request may succeed, such as overload or a broken connection.
 
     Parameters
     ----------
@@ -50,7 +50,10 @@ LOWER_LENGTH = (
 
 
 class OneByOneError(ModelError):
-    """The server takes one sample per request only. The sampler repeats the request that way."""
+    """The server accepts only one sample per request.
+
+    The sampler then sends one request per sample.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -152,7 +155,7 @@ class Request:
     seed
         Seed of this request, in [0, 2³¹).
     task_id, variant_id, template
-        Identify the variant, for backends that look completions up. ``template`` is the name of the
+        Identify the variant, for backends that look up completions. ``template`` is the name of the
         prompt template, or None without a template.
     reference
         The reference solution of the task, for the ``reference`` backend only.
@@ -228,7 +231,7 @@ class Backend(Protocol):
         Raises
         ------
         ModelError
-            If the model cannot be used. The message names a remedy.
+            If the model cannot be used. The message states a remedy.
         """
 
     async def complete(self, request: Request) -> Response:
@@ -247,11 +250,11 @@ class Backend(Protocol):
         TransientError
             If another attempt may succeed.
         OneByOneError
-            If the server takes one sample a request only.
+            If the server accepts only one sample per request.
         FatalError
             If no further request to this model can succeed.
         ModelError
-            If this request alone cannot be answered; other requests may succeed.
+            If only this request cannot be answered.
         """
 
     async def close(self) -> None:
@@ -259,7 +262,7 @@ class Backend(Protocol):
 
 
 class RequestUsage:
-    """The actual usage of one request. It begins as one request without tokens."""
+    """The actual usage of one request. Initially, it is one request without tokens."""
 
     def __init__(self) -> None:
         self.paid = Usage(requests=1)
@@ -285,13 +288,13 @@ async def unlimited(_request: Request) -> AsyncIterator[RequestUsage]:
 
 @runtime_checkable
 class Remote(Protocol):
-    """Further methods of a backend whose model is on a server, so that a start costs requests."""
+    """Additional methods of a backend whose start sends requests to a server."""
 
     def check(self) -> None:
-        """Raise SettingsError if the settings prevent every request, for example a missing key."""
+        """Raise SettingsError if no request can succeed, for example because the key is missing."""
 
     async def reach(self, guard: BudgetGuard) -> Capabilities:
-        """Start the model. Every request that this needs is sent inside `guard`.
+        """Start the model. Each request that is sent for this must be inside ``guard()``.
 
         Parameters
         ----------

@@ -27,7 +27,7 @@ class ModelOptions:
         Address of an OpenAI-compatible server, for example ``http://localhost:8000/v1``. None means
         OpenAI, or the provider's own address. Used by ``openai`` and ``litellm``.
     api
-        The API of the server; None to try all. ``ct2`` and ``tiny`` ignore it and follow the chat
+        The API of the server; None to detect it. ``ct2`` and ``tiny`` ignore it and follow the chat
         template of the model.
     timeout
         Time limit of one request to a server, in seconds.

@@ -45,7 +45,7 @@ def add_score_parser(
     `score` receives the parsed arguments.
     """
     parser = commands.add_parser(
-        "score", help="score responses made elsewhere", description=description
+        "score", help="score responses from files", description=description
     )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILES")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")

@@ -11,10 +11,10 @@ Interval = tuple[float, float]
 
 
 class LightRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of the suite by PromptSELight.
+    """The figures of the suite by PromptSELight, which compares pass rates alone.
 
-    ``auc_e_null`` is the noise ceiling: the expected AUC-E of a stable model that solves the
-    originals as often as this model. ``excess`` is the sensitivity above that of sampling noise.
+    ``auc_e_null`` is the noise ceiling: the expected AUC-E of a stable model with the same pass
+    rates of the originals. ``excess`` is the sensitivity above that of sampling noise.
     """
 
     elasticity: Curve
@@ -27,8 +27,8 @@ class LightRecord(msgspec.Struct, frozen=True, kw_only=True):
 class LossRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The effect of one cause of failure on elasticity.
 
-    ``loss`` is its part of 1 - E. ``drop`` is the increase of the share of samples that fail for
-    this cause.
+    ``loss`` is its part of 1 - E. ``drop`` is the share of samples that fail for this cause among
+    the variants, minus the same share among the originals.
     """
 
     loss: float
@@ -86,9 +86,9 @@ Calibrations = dict[str, CalibrationRecord]
 class RoundsRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The end of a suite that was sampled in rounds.
 
-    The suite ended at look ``look`` of at most ``looks``, after ``n_variants`` variants and
-    ``completions`` of at most ``most`` completions. ``decided`` is True if every gate with a
-    threshold was decided.
+    The suite ended at interim analysis ``look`` of at most ``looks``, after ``n_variants`` variants
+    and ``completions`` of at most ``max_completions`` completions. ``decided`` is True if every
+    gate with a threshold was decided.
     """
 
     look: int
@@ -103,8 +103,8 @@ class EstimateRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A figure of a suite with its intervals.
 
     ``ci95`` is the resampled interval. It covers other tasks that are like the measured ones.
-    ``exact`` also covers tasks that are not, since it counts unmeasured tasks as the worst
-    possible. ``note`` adds to the name of the figure, such as ``worst of 5``.
+    ``exact`` also covers tasks that are different, because it assumes the worst possible value for
+    unmeasured tasks. ``note`` is added to the name of the figure, as in ``worst of 5``.
     """
 
     value: float | None
@@ -114,11 +114,11 @@ class EstimateRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MetricRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What reports say about a metric, also where the plugin that adds it is not installed.
+    """How reports show a metric, even if the plugin that adds it is not installed.
 
     ``label`` is its name in messages and tables, ``short_label`` in narrow columns. ``direction``
-    is ``at least`` if larger values are better. ``unit`` says how values are written. ``option`` is
-    the setting with its threshold, or None without a gate.
+    is ``at least`` if larger values are better. ``unit`` defines how values are written. ``option``
+    is the setting of its threshold, or None without a gate.
     """
 
     label: str
@@ -129,7 +129,9 @@ class MetricRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ControlLevelRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The length-matched control at one distance, over the ``n_tasks`` tasks that have both kinds.
+    """The length-matched control at one distance.
+
+    The figures cover the ``n_tasks`` tasks that have both kinds of variants.
 
     ``loss`` is the mean score of the originals minus that of the variants with emotion and persona.
     ``control_loss`` is the same for the control variants, and ``excess_loss`` is the difference of

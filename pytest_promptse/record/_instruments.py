@@ -29,10 +29,10 @@ __all__ = [
 class FigureRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A figure with its 95 % interval. ``value`` is None if it could not be computed.
 
-    Comparisons show the figures of one ``group`` as one table, for which all have one ``kind``.
-    The terminal leaves groups out that are not ``brief``. ``reference`` is a value to compare with,
-    such as a norm, and ``baseline`` the value in the baseline of the run. The correlation with
-    AUC-E over models is shown for figures with ``correlated``.
+    Comparisons show the figures of one ``group`` as one table, so all of them have the same
+    ``kind``. The terminal shows only groups that are ``brief``. ``reference`` is a value to compare
+    with, such as a norm, and ``baseline`` the value in the baseline of the run. If ``correlated``
+    is True, comparisons show the correlation of the figure with AUC-E over models.
     """
 
     name: str
@@ -71,7 +71,7 @@ class BoundsRecord(msgspec.Struct, frozen=True, kw_only=True):
 class AnswerRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A response that could not be read in full. ``problems`` counts its faults by kind.
 
-    ``id`` names the suite's group and the prompt; ``response`` is shortened.
+    ``id`` identifies the suite's group and the prompt; ``response`` is shortened.
     """
 
     id: str
@@ -91,13 +91,13 @@ class InstrumentRecord(msgspec.Struct, frozen=True, kw_only=True):
     heading, brief
         The suite in a few words, and its result in one line.
     n_planned, n_responses
-        The number of prompts from which the figures are computed, and of those answered.
+        The number of prompts from which the figures are computed, and how many were answered.
     blocks
         What reports show, in this order.
     problems, worst
-        Faults of responses by kind, and the responses with the most.
+        Faults of responses by kind, and the responses with the most faults.
     conditions
-        What must be equal for figures of two suites to be comparable.
+        Values that must be equal for figures of two suites to be comparable.
     reference
         The name of the figures' reference values, such as ``human``.
     baseline

@@ -39,18 +39,18 @@ SCHEMA = "promptse.run/1"
 class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One suite with one model and one prompt template.
 
-    ``n_measured`` of its ``n_variants`` variants were measured. ``rounds`` is None unless the
-    suite was sampled in rounds and ended. ``line`` is the first line of the suite in the file that
+    ``n_measured`` of its ``n_variants`` variants were measured. ``rounds`` is None unless the suite
+    was sampled in rounds and has ended. ``line`` is the first line of the suite in the file that
     ``id`` starts with. ``template_sha256`` identifies the template in ``Record.templates``.
 
-    ``estimates`` has the measured figures by the names in ``Record.metrics``. Five of its values
-    are repeated for readers who want no more: ``pass_at_1``, ``auc_e`` with its ``ci95``,
-    ``excess`` and ``drop``. They are set from ``estimates`` and cannot differ from it.
+    ``estimates`` has the measured figures by the names in ``Record.metrics``. Five of these values
+    are also separate fields: ``pass_at_1``, ``auc_e`` with its ``ci95``, ``excess`` and ``drop``.
+    They always equal the values in ``estimates``.
 
     Intervals named ``ci95`` cover further tasks like the measured ones. Intervals named ``exact``
-    hold for any unseen tasks. ``speaks_for`` is what varies in the intervals: ``tasks``,
-    ``tasks+emotions``, or ``reruns`` (always so for one task). ``control`` is None without a
-    control condition; control variants count in no other figure.
+    cover any unseen tasks. ``speaks_for`` is what the intervals cover: ``tasks``,
+    ``tasks+emotions``, or ``reruns`` (always with one task). ``control`` is None without a control
+    condition; control variants are not included in any other figure.
     """
 
     id: str
@@ -176,7 +176,7 @@ class SubgroupsRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InvocationRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The pytest command line: its folder relative to the root directory, and promptse options."""
+    """The pytest command line: its folder, relative to the root directory, and promptse options."""
 
     directory: str
     options: list[str]
@@ -186,7 +186,8 @@ class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The usage of the run.
 
     ``cached`` is the number of completions from the store. ``oldest`` is the time at which the
-    first of them was stored. ``batch_cost`` is the cost of those from batches with a price.
+    first of them was stored. ``batch_cost`` is the cost of the completions that came from batches
+    with a price.
     """
 
     requests: int
@@ -208,7 +209,7 @@ class RejectedText(msgspec.Struct, frozen=True, kw_only=True):
     text
         The text.
     findings
-        What the judge found, as ``rule: detail``.
+        The findings of the judge, as ``rule: detail``.
     """
 
     task: str
@@ -262,9 +263,9 @@ class ErrorRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A model with its capabilities, which are None if it was never started.
+    """A model with its capabilities, which are None if the model was never started.
 
-    ``identity`` is what identifies the model's completions in the store.
+    ``identity`` identifies the model's completions in the store.
     """
 
     spec: str

@@ -50,7 +50,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, tag="table"):
     def only_brief(self, *, intervals: bool = False) -> Table:
         """Return the columns that the terminal shows, with all rows.
 
-        `intervals` adds those for which a terminal has no room.
+        `intervals` also returns the columns for which a terminal has no room.
         """
         shown = [
             number
@@ -75,7 +75,7 @@ class Prose(msgspec.Struct, frozen=True, kw_only=True, tag="prose"):
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True, tag="listing"):
-    """Text of which every line break counts, such as a diff or lines to paste.
+    """Text whose line breaks are kept, such as a diff or lines to paste.
 
     The terminal shows it only if it is ``brief``, or with ``-v``.
     """
@@ -88,7 +88,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True, tag="listing"):
 class Bars(msgspec.Struct, frozen=True, kw_only=True, tag="bars"):
     """A plot of shares: one bar of length 1 for each row, divided into ``parts``.
 
-    ``rows`` has a label and the share of each part, in [0, 1].
+    Each of ``rows`` has a label and the share of each part, in [0, 1].
     """
 
     title: str
@@ -108,7 +108,8 @@ class PlottedInterval(msgspec.Struct, frozen=True, kw_only=True):
 class Intervals(msgspec.Struct, frozen=True, kw_only=True, tag="intervals"):
     """A plot of values with their 95 % intervals, one for each row.
 
-    ``axis`` names the values and their unit, and ``reference`` the values to compare with.
+    ``axis`` is the label of the values with their unit, and ``reference`` that of the values to
+    compare with.
     """
 
     title: str

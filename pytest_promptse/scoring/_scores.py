@@ -193,7 +193,7 @@ class SuiteScore(SuiteFigures):
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
-    """A decided gate, as the run log and the record keep it.
+    """A decided gate, as stored in the run log and the record.
 
     ``verdict`` is None if there was nothing to decide: no threshold, or no measured figure.
     ``task`` is None for a gate of the whole suite. ``ci95`` is the 95 % interval of ``value``, and
@@ -217,10 +217,10 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 class TaskDrop(msgspec.Struct, frozen=True, kw_only=True):
     """The drop of one task, the mean pass rate of its original minus that of its variants.
 
-    ``ci95`` covers another run of the same prompts. ``shrunken`` is an estimate between ``value``
-    and the mean of the suite, which is nearer to the truth (see `_task_drop`). ``equivalent`` is
-    True if the interval for two one-sided tests at 5 % excludes a drop and a gain of ``margin`` or
-    more. The margin is the threshold of the suite's drop, or 0.1 without one.
+    ``ci95`` covers a rerun of the same prompts. ``shrunken`` is an estimate between ``value`` and
+    the mean of the suite, which is closer to the true drop. ``equivalent`` is True if the interval
+    for two one-sided tests at 5 % excludes a drop and a gain of ``margin`` or more. The margin is
+    the threshold of the suite's drop, or 0.1 without a threshold.
     """
 
     value: float
@@ -234,8 +234,9 @@ class Ranked(msgspec.Struct, frozen=True, kw_only=True):
     """One entry of a ranking: a template or a model, over the tasks and variants that all have.
 
     ``figures`` has the compared metrics by name, each None if it was not measured. ``standing`` is
-    ``first``, or why the entry comes after the first: it ``drops more`` or, than any other entry,
-    ``solves fewer`` variants. Otherwise the intervals leave the order of the two ``undecided``.
+    ``first`` for the first entry. For the others, it is the reason why they come later: ``drops
+    more`` than the first entry, ``solves fewer`` variants than another entry, or ``undecided`` by
+    the intervals.
 
     ``tokens_per_solved`` and ``cost_per_solved`` are those of one attempt at the original prompt,
     divided by pass@1. They are None without token counts, without a price, or if no task is solved.
@@ -254,9 +255,9 @@ class Ranked(msgspec.Struct, frozen=True, kw_only=True):
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """A metric of ``name`` minus that of ``other``, paired by task.
 
-    The intervals ``ci95`` of all differences of a ranking hold together with 95 %. ``better`` is
-    the entry with the better figure, or None if the interval contains 0: the pair is undecided. The
-    intervals of a single task cover other runs of its prompts and not other tasks.
+    The intervals ``ci95`` of all differences of a ranking have a joint confidence level of 95 %.
+    ``better`` is the entry with the better figure, or None if the interval contains 0: the pair is
+    undecided. With a single task, the intervals cover reruns of its prompts, not other tasks.
     """
 
     metric: str

@@ -50,8 +50,8 @@ class VariantRecord(Variant, frozen=True, kw_only=True):
     id
         The variant's part of the id of its pytest item.
     text
-        The text that variants are made of: the task, or the whole prompt if the template has
-        variants. Its name in JSON is ``prompt``.
+        The text of the variant: the task, or the whole prompt if the template is reworded too. Its
+        name in JSON is ``prompt``.
     node
         The pytest item that measures the variant, relative to the root directory, or None if its
         name is unknown.
@@ -62,7 +62,8 @@ class VariantRecord(Variant, frozen=True, kw_only=True):
     details
         One example of each cause.
     samples
-        The most frequent outcomes, at least one of every cause, so there may be fewer than `n`.
+        The most frequent outcomes, with at least one of every cause. They may cover fewer than `n`
+        samples.
     draws
         All outcomes in sample order. A record has them only with ``--promptse-record-samples all``.
     prompt_tokens, completion_tokens

@@ -146,7 +146,8 @@ class PlannedGate(msgspec.Struct, frozen=True, kw_only=True):
     Attributes
     ----------
     name
-        That of a metric with hyphens, such as ``auc-e``, or ``elasticity-d0.3`` at one distance.
+        The name of a metric with hyphens, such as ``auc-e``, or ``elasticity-d0.3`` at one
+        distance.
     threshold
         None if the gate only reports its figure.
     distances
@@ -171,7 +172,7 @@ class ShardSuiteRow(msgspec.Struct, frozen=True, kw_only=True):
         The suite with all of its tasks.
     tasks
         The variants of each task that the run measures, in all shards together. Control variants
-        are left out, since no gate needs them.
+        are left out, because no gate needs them.
     gates
         The gates that the run decides.
     """

@@ -43,8 +43,8 @@ class Task:
     Parameters
     ----------
     id
-        A short name, unique in its suite. Item ids contain it, so it may not contain ``[``,
-        ``]`` or ``::``.
+        A short name, unique in its suite. Item ids contain it, so it must not contain ``[``, ``]``
+        or ``::``.
     prompt
         The original prompt: an instruction in English (plain or Markdown), or a code stub for
         the model to complete, as in HumanEval.
@@ -56,9 +56,9 @@ class Task:
         A complete program that solves the task. The ``reference`` model returns it, and its running
         time sets the time limits. It never runs in the same sandbox as a model's program.
     tests
-        Python source that defines ``check(candidate)``, which raises if a program is wrong. It
-        runs outside the sandbox, in a new namespace for each program. The name of the entry
-        point is `candidate` there too.
+        Python source that defines ``check(candidate)``, which raises if a program is wrong. It runs
+        outside the sandbox, in a new namespace for each program. In it, the name of the entry point
+        also refers to `candidate`.
     setup
         Python source executed before `tests` in the same namespace, for helpers that the prompt
         defines and the check uses.
@@ -76,15 +76,15 @@ class Task:
         its exit status.
     check_file
         A file of tests that a framework such as vitest runs in the program's process. The check
-        then reads the framework's report. The file decides the language, its file of the same name
-        without ``.test`` is the default of `reference`, and the first name that it imports is that
-        of `entry_point`.
+        then reads the framework's report. The file determines the language. The default of
+        `reference` is the file with the same name without ``.test``, and the default of
+        `entry_point` is the first name that the file imports.
 
     Raises
     ------
     TaskError
-        If the prompt is empty, or if no entry point is given and the prompt names none. Also if an
-        example calls another name, or if both `tests` and `examples` are given.
+        If the prompt is empty, or if no entry point is given and the prompt contains none. Also if
+        an example calls a different name, or if both `tests` and `examples` are given.
     """
 
     id: str
@@ -159,7 +159,7 @@ class Task:
 
     @cached_property
     def door(self) -> Door:
-        """How the task's own check reaches a program: by the name of its parameter."""
+        """The fixture that the task's own check uses: ``candidate`` or ``program``."""
         runs = self.check_file is not None or (self.tests and _RUNS.search(self.tests))
         return "program" if runs else "candidate"
 
@@ -169,14 +169,14 @@ class Task:
         return self.program_tests is not None or self.check_file is not None
 
     def reached_by(self, door: Door | None) -> Door:
-        """Return how a check with the fixture `door` reaches a program.
+        """Return how a check runs a program: ``candidate``, ``program`` or ``tests``.
 
-        `door` is None if the task's own check decides that.
+        `door` is the fixture of the check. None stands for the fixture of the task's own check.
 
         Raises
         ------
         TaskError
-            If the task's tests run in the process of the program, which `candidate` cannot.
+            If the task's tests run in the process of the program, and `door` is ``candidate``.
         """
         if not self.shares_process:
             return door or self.door
@@ -188,7 +188,7 @@ class Task:
         return "tests"
 
     def whole(self, program: str) -> str:
-        """Return what is run of a model's program: that, or that with tests in its process."""
+        """Return the program that is run: `program`, with the tests if they run in its process."""
         return program if self.program_tests is None else self.program_tests.appended_to(program)
 
     @cached_property
@@ -215,7 +215,7 @@ class Task:
     def may_change_modules(self) -> bool:
         """True if the check imports a module whose state it may change, such as ``decimal``.
 
-        A check that does not can only change its own namespace, which is new for each program.
+        Any other check can change only its own namespace, which is new for each program.
         """
         try:
             tree = ast.parse(f"{self.setup}\n{self.tests or ''}")
@@ -234,7 +234,7 @@ class Task:
     def check(self, candidate: Any) -> None:
         """Run the task's own check on a program, and raise if the program is wrong.
 
-        Every call uses the same random numbers from `random`, so that a verdict never changes.
+        Every call uses the same random numbers from `random`, so that verdicts are reproducible.
         The state of `random` is restored afterwards.
 
         Parameters

@@ -34,9 +34,9 @@ def tasks(
 ) -> HumanEval:
     """Return the tasks of HumanEval, or of a file in its format, in the file's order.
 
-    The file is read when a task is first used. For a mark,
-    ``@pytest.mark.promptse(humaneval.tasks())``, this is at collection, which reports errors in one
-    line.
+    The file is read when a task is first used. In a mark,
+    ``@pytest.mark.promptse(humaneval.tasks())``, this happens at collection, and errors are
+    reported in one line.
 
     Parameters
     ----------
@@ -71,8 +71,8 @@ def tasks(
 class HumanEval(DataSet):
     """Tasks in HumanEval's format, read on first use; `tasks` describes the fields.
 
-    The ``reference`` of a task is the prompt with the solution. Its ``setup`` is the prompt if
-    that is Python, so that the check has the imports and helpers that the prompt defines.
+    The ``reference`` of a task is the prompt followed by the solution. Its ``setup`` is the prompt
+    if that is Python, so that the check has the imports and helpers that the prompt defines.
 
     Raises
     ------

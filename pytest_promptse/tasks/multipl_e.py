@@ -51,8 +51,8 @@ def tasks(
 ) -> MultiPLE:
     """Return the tasks of a file of MultiPL-E, in the file's order.
 
-    For a mark, ``@pytest.mark.promptse(multipl_e.tasks("humaneval-ts-reworded.jsonl"))``. The test
-    takes ``task`` and ``program``, and its body is ``task.check(program)``.
+    Use it in a mark: ``@pytest.mark.promptse(multipl_e.tasks("humaneval-ts-reworded.jsonl"))``. The
+    test uses the fixtures ``task`` and ``program``, and its body is ``task.check(program)``.
 
     Parameters
     ----------

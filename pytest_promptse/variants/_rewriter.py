@@ -28,8 +28,8 @@ class RewriteRequest:
     """One requested variant.
 
     ``distance`` is nominal. ``emotion`` and ``personality`` are None if the rewriter's
-    ``has_persona`` is False. ``weights`` are the weights of the two, from the context. ``seed`` is
-    this variant's own.
+    ``has_persona`` is False. ``weights`` are the weights of emotion and persona, from the context.
+    ``seed`` is specific to this variant.
     """
 
     task: Task
@@ -50,14 +50,14 @@ class Draft:
     text
         The whole prompt.
     cues
-        The longest consecutive words that show the emotion and each dimension of the persona, by
-        ``emotion``, ``technical``, ``experience`` and ``collaboration``.
+        The longest consecutive words that show the emotion and each dimension of the persona. The
+        keys are ``emotion``, ``technical``, ``experience`` and ``collaboration``.
     operations
         The operations that were applied, such as ``request:question`` and ``block:quote``.
     sentences
-        The writer's own sentences in the prompt. Everything else is the original's.
+        The writer's own sentences in the prompt. Everything else belongs to the original.
     snippets
-        The phrases of the library that `sentences` were made from.
+        The phrases of the library from which `sentences` were made.
     findings
         The rewriter's own findings, such as a refusal. A candidate with findings is rejected.
     """
@@ -81,8 +81,8 @@ class Ask:
 def ask(prompt: Prompt | str, *, decoding: Decoding = WRITING) -> Generator[Ask, Any, str]:
     """Return the answer of the rewriter's model: ``answer = yield from ask(prompt)``.
 
-    The run sends the request with all others: in one queue, with retries, within the budget. The
-    answer is in the store afterwards, so a second run does not pay for it again.
+    The run sends the request like all others: in the same queue, with retries, within the budget.
+    The answer is kept in the store, so a second run does not pay for it again.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def ask(prompt: Prompt | str, *, decoding: Decoding = WRITING) -> Generator[Ask,
         The user message, or a prompt with a system message.
     decoding
         The decoding parameters: by default temperature 0.9, top-p 0.95 and at most 2,048 tokens.
-        The seed is the run's own.
+        The run chooses the seed.
     """
     prompt = Prompt(user=prompt) if isinstance(prompt, str) else prompt
     answer: str = yield Ask(prompt=prompt, decoding=decoding)
@@ -99,7 +99,7 @@ def ask(prompt: Prompt | str, *, decoding: Decoding = WRITING) -> Generator[Ask,
 
 @dataclass(frozen=True, kw_only=True)
 class WritingModel:
-    """The model that a rewriter asks.
+    """The model that a rewriter uses.
 
     Parameters
     ----------
@@ -107,8 +107,8 @@ class WritingModel:
         The model as ``BACKEND:NAME``. The run uses the backend that it would use for
         ``--promptse-model``.
     max_requests
-        The largest number of requests, and of candidates, for one variant. The run ends the
-        candidates there, so a dry run can tell the largest number of requests.
+        The maximum number of requests, and of candidates, for one variant. The run stops there, so
+        a dry run can state the maximum number of requests.
     instruction
         The instruction for the record, before the values of a task are inserted.
     """
@@ -119,7 +119,7 @@ class WritingModel:
 
 
 class Rewriter(ABC):
-    """A writer of variants of tasks, offline or by a model. Derive your own from it."""
+    """Base class of rewriters, which write variants of tasks offline or with a model."""
 
     @property
     @abstractmethod
@@ -129,7 +129,7 @@ class Rewriter(ABC):
     @property
     @abstractmethod
     def version(self) -> str:
-        """The part of the label after the slash. Any change of the variants must change it."""
+        """The part of the label after the slash. Change it whenever the variants change."""
 
     @property
     def has_persona(self) -> bool:
@@ -141,13 +141,13 @@ class Rewriter(ABC):
         """Names of the rules of the judge that the variants break by design: none by default.
 
         ``copy`` allows the original itself and repeated texts. ``duplicate`` allows texts that
-        differ only in case or blanks.
+        differ only in case or whitespace.
         """
         return frozenset()
 
     @property
     def model(self) -> WritingModel | None:
-        """The model that `candidates` asks, or None (the default) for a rewriter that asks none."""
+        """The model to which `candidates` sends prompts, or None (the default)."""
         return None
 
     @property
@@ -157,7 +157,7 @@ class Rewriter(ABC):
 
     @property
     def draws_as(self) -> str:
-        """The label that seeds, emotions and personas are derived from; `label` by default."""
+        """The label from which seeds, emotions and personas are derived; `label` by default."""
         return self.label
 
     @property
@@ -167,9 +167,9 @@ class Rewriter(ABC):
 
     @abstractmethod
     def candidates(self, request: RewriteRequest) -> Candidates:
-        """Yield candidates, or their texts. ``yield`` returns the findings about a candidate.
+        """Yield candidates, as drafts or as text. ``yield`` returns the findings about a candidate.
 
-        A rewriter with a `model` also asks it: ``answer = yield from ask(prompt)``. The generator
-        ends when the rewriter gives up. The same request and the same answers must give the same
-        candidates.
+        A rewriter with a `model` can also send it a prompt: ``answer = yield from ask(prompt)``.
+        The generator ends when the rewriter gives up. The same request and the same answers must
+        give the same candidates.
         """

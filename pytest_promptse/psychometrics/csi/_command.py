@@ -56,7 +56,8 @@ def add_parser(subparsers: Commands) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help=f"count words in this text file (repeatable), or in the prompts of '{_HUMANEVAL}'",
+        help=f"text file in which to count words, or '{_HUMANEVAL}' for the prompts of that data "
+        "set; repeatable",
     )
     build.add_argument(
         "--max-valence",
@@ -69,11 +70,13 @@ def add_parser(subparsers: Commands) -> None:
         type=Path,
         metavar="FILE",
         help=(
-            "valences as lines of WORD, a tab and a number; by default VADER's for English and "
-            "this project's for Chinese"
+            "file with a word, a tab and its valence on each line (default: VADER's for English, "
+            "and this project's for Chinese)"
         ),
     )
-    build.add_argument("--out", type=Path, metavar="FILE", help="write here instead of stdout")
+    build.add_argument(
+        "--out", type=Path, metavar="FILE", help="file to write (default: standard output)"
+    )
     build.set_defaults(func=_build)
     score = add_score_parser(
         commands,

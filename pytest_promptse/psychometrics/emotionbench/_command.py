@@ -52,9 +52,9 @@ def add_parser(subparsers: Commands) -> None:
     score = add_score_parser(
         commands,
         description=(
-            "Print the change of each factor, emotion and overall, beside that of human subjects. "
-            "FILES are response CSV files as the authors published them, or the workbook of their "
-            "crowd study."
+            "Print the change of each factor, of each emotion and overall, next to the change of "
+            "human subjects. FILES are response CSV files as the authors published them, or the "
+            "workbook of their crowd study."
         ),
         score=_scores,
     )
@@ -62,7 +62,7 @@ def add_parser(subparsers: Commands) -> None:
         "--method",
         choices=["paper", "cluster"],
         default="paper",
-        help="observations: runs (paper, default) or situations (cluster)",
+        help="unit of observation: runs (paper, default) or situations (cluster)",
     )
 
 

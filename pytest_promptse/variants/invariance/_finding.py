@@ -22,8 +22,8 @@ class Finding:
     detail
         The difference, with the words that differ.
     questions
-        Pairs of premise and hypothesis. A model that confirms all of them clears the finding. Empty
-        if no model may.
+        Pairs of premise and hypothesis. If a model confirms all of them, the finding is dropped.
+        Empty if no model can clear the finding.
     """
 
     rule: str
