@@ -24,5 +24,5 @@ def add_store_option(parser: argparse.ArgumentParser) -> None:
         "--store",
         type=Path,
         metavar="FOLDER",
-        help=f"folder of the store (default: that of the ini file, else {DEFAULT_STORE})",
+        help=f"folder of the store (default: from the ini file, else {DEFAULT_STORE})",
     )

@@ -43,7 +43,7 @@ def add_parser(subparsers: Subparsers) -> None:
         "--batch",
         type=Path,
         metavar="FOLDER",
-        help="folder of the batch (default: that of the first file)",
+        help="folder of the batch (default: the folder of the first file)",
     )
     _add_store(import_)
     import_.set_defaults(func=_import)

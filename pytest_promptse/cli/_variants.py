@@ -64,7 +64,9 @@ def add_parser(subparsers: Subparsers) -> None:
     actions = variants.add_subparsers(title="actions", metavar="ACTION", required=True)
     make = actions.add_parser("make", help="generate variants of tasks and write them to files")
     _add_making(make)
-    make.add_argument("--into", type=Path, default=_CACHE, help="folder (default: %(default)s)")
+    make.add_argument(
+        "--into", type=Path, default=_CACHE, help="folder to write (default: %(default)s)"
+    )
     make.set_defaults(func=_make)
     freeze = actions.add_parser("freeze", help="write variants to a folder that you can commit")
     _add_making(freeze)
@@ -83,7 +85,7 @@ def add_parser(subparsers: Subparsers) -> None:
         "edit", help="open frozen variants in your editor, measure them again and check them"
     )
     edit.add_argument("folder", type=Path, help="folder of the frozen variants")
-    edit.add_argument("--task", action="append", help="only the task of this id; repeatable")
+    edit.add_argument("--task", action="append", help="only the task with this id; repeatable")
     _add_library(edit)
     edit.set_defaults(func=_edit)
     audit = actions.add_parser("audit", help="check variants in files; exit 1 if one is invalid")
@@ -124,7 +126,7 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
         "marks, a file with one prompt (text, Markdown, code to complete), or - for the prompt on "
         "standard input",
     )
-    parser.add_argument("--task", action="append", help="only the task of this id; repeatable")
+    parser.add_argument("--task", action="append", help="only the task with this id; repeatable")
     parser.add_argument(
         "--entry-point",
         metavar="NAME",
@@ -143,45 +145,45 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
         "--distances",
         type=_numbers,
         metavar="D,D,…",
-        help="perturbation distances in (0, 1) (default: those of the suite or ini file, else "
+        help="perturbation distances in (0, 1) (default: from the suite or ini file, else "
         "0.1,0.2,0.3)",
     )
     parser.add_argument(
         "--per-distance",
         type=int,
         metavar="K",
-        help="variants per distance and task (default: that of the suite or ini file, else 4)",
+        help="variants per distance and task (default: from the suite or ini file, else 4)",
     )
     parser.add_argument(
         "--emotions",
         type=_names,
         metavar="NAME,…",
-        help="emotions of the variants (default: those of the suite or ini file, else all); !NAME "
+        help="emotions of the variants (default: from the suite or ini file, else all); !NAME "
         "leaves one out",
     )
     parser.add_argument(
         "--exclude-emotions",
         type=_names,
         metavar="NAME,…",
-        help="emotions to leave out (default: those of the suite or ini file); variants with other "
+        help="emotions to leave out (default: from the suite or ini file); variants with other "
         "emotions stay as they are",
     )
     parser.add_argument(
         "--personalities",
         type=_names,
         metavar="T.L.C,…",
-        help="personas of the variants, such as expert.senior.logic (default: those of the suite "
-        "or ini file, else all 32)",
+        help="personas of the variants, such as expert.senior.logic (default: from the suite or "
+        "ini file, else all 32)",
     )
     parser.add_argument(
         "--seed",
         type=int,
-        help="seed of the variants (default: that of the suite or ini file, else 0)",
+        help="seed of the variants (default: from the suite or ini file, else 0)",
     )
     parser.add_argument(
         "--rewriter",
-        help=f"rewriter of the variants: {', '.join(REWRITERS)} or llm:BACKEND:NAME (default: that "
-        "of the suite or ini file, else rules)",
+        help=f"rewriter of the variants: {', '.join(REWRITERS)} or llm:BACKEND:NAME (default: "
+        "from the suite or ini file, else rules)",
     )
     _add_library(parser)
 

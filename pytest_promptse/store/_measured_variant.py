@@ -48,7 +48,7 @@ class VariantRecord(Variant, frozen=True, kw_only=True):
     Attributes
     ----------
     id
-        The variant's part of the id of its pytest item.
+        The part of the pytest item's id that identifies the variant.
     text
         The text of the variant: the task, or the whole prompt if the template is reworded too. Its
         name in JSON is ``prompt``.
