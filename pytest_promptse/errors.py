@@ -44,7 +44,7 @@ class TaskError(PromptseError):
 
 
 class VariantError(PromptseError):
-    """A variant cannot be made, or it does not make the same request as the original."""
+    """A variant cannot be generated, or it does not make the same request as the original."""
 
 
 class StoreError(PromptseError):

@@ -79,7 +79,9 @@ def _add_export(commands: Subparsers) -> None:
         description="Write the samples that the store lacks as batch files. Give the tests and "
         "options of the later run after --, including --promptse-model.",
     )
-    export.add_argument("--into", type=Path, required=True, metavar="FOLDER", help="new folder")
+    export.add_argument(
+        "--into", type=Path, required=True, metavar="FOLDER", help="new folder for the batch"
+    )
     export.add_argument(
         "--omit",
         action="append",

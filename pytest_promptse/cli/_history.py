@@ -24,16 +24,16 @@ def add_parser(subparsers: Subparsers) -> None:
         description=(
             "Print the pass rates, the drop and AUC-E of each suite in every run that was saved "
             "with --promptse-save. Mark the runs at which the pass rate of the originals or of "
-            "the variants changed by more than chance explains. If nothing changes in a suite, "
-            "the probability of any mark in it is at most 5 %. The exit code is 1 if the newest "
-            "run shows a change for the worse."
+            "the variants changed significantly. If nothing changes in a suite, the probability "
+            "of any mark in it is at most 5 %. The exit code is 1 if the newest run shows a "
+            "change for the worse."
         ),
     )
     history.add_argument(
         "sources",
         nargs="*",
         metavar="SOURCE",
-        help="a baseline by its name, or a folder of records (default: all baselines)",
+        help="name of a baseline, or folder of records (default: all baselines)",
     )
     history.add_argument(
         "--test", default="", metavar="NODEID", help="only suites whose id starts with this"

@@ -19,7 +19,7 @@ def add_parser(subparsers: Subparsers) -> None:
     """Add the ``plan`` command, which sets ``func``. ``func`` returns the exit code."""
     plan = subparsers.add_parser(
         "plan",
-        help="show which losses a gate can detect with a number of tasks and samples",
+        help="show which losses a gate can detect with a given number of tasks and samples",
         description="Show which loss a max_drop gate can detect, how often it passes a model "
         "that loses nothing, and how many tasks or samples a lower threshold requires. "
         "Nothing is requested.",

@@ -26,7 +26,9 @@ def add_parser(subparsers: Subparsers) -> None:
         help="show a saved record, or write it as another report",
         description="Print the summary of a saved record, or write the given reports.",
     )
-    report.add_argument("record", metavar="RUN.json", help="a record, or a baseline by its name")
+    report.add_argument(
+        "record", metavar="RUN.json", help="path of a record, or name of a baseline"
+    )
     report.add_argument(
         "targets",
         nargs="*",

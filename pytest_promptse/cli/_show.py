@@ -46,7 +46,7 @@ def add_parser(subparsers: Subparsers) -> None:
         "--run",
         type=Path,
         metavar="RUN.json",
-        help="read this record instead of that of the last run",
+        help="read this record instead of the record of the last run",
     )
     add_store_option(show)
     show.set_defaults(func=_show)

@@ -31,7 +31,7 @@ def add_parser(subparsers: Subparsers) -> None:
     info.set_defaults(func=_info)
 
     prune = commands.add_parser("prune", parents=[common], help="delete completions or verdicts")
-    prune.add_argument("--model", metavar="BACKEND:NAME", help="only this model")
+    prune.add_argument("--model", metavar="BACKEND:NAME", help="only completions of this model")
     prune.add_argument(
         "--older-than", type=float, metavar="DAYS", help="only entries that are older than this"
     )

@@ -32,7 +32,8 @@ class Metric:
     Attributes
     ----------
     name
-        The key in the record, in lower case with underscores. Its gate has hyphens instead.
+        The key in the record, in lower case with underscores. The name of its gate has hyphens
+        instead of underscores.
     label, short_label
         The name in messages and tables, and in narrow columns.
     figure
@@ -201,7 +202,7 @@ METRICS: dict[str, Metric] = {
             bounds=(-1.0, 1.0),
             unit="difference",
             threshold_help="maximum unbiased squared sensitivity of a suite; comparable between "
-            "numbers of samples",
+            "runs with different numbers of samples",
             is_unbiased=True,
             loss_of="rates",
             copies_cause="fail",

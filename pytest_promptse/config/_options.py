@@ -421,8 +421,8 @@ OPTIONS: dict[str, Option] = {
             "language",
             _option_types.choice(*LANGUAGES),
             None,
-            "language of the programs (default: the language that the start of the prompt names, "
-            "else python)",
+            "language of the programs (default: the language at the start of the prompt, else "
+            "python)",
             metavar="NAME",
             marker=True,
         ),
@@ -530,7 +530,7 @@ OPTIONS: dict[str, Option] = {
             "request_timeout",
             _option_types.above(0),
             120.0,
-            "seconds that a server has to answer one request",
+            "time limit of one request to a server, in seconds",
             metavar="S",
         ),
         Option(

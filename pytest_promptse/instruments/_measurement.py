@@ -222,7 +222,7 @@ class Measurement(ABC):
 
     @property
     def models(self) -> Sequence[str]:
-        """All models that the suite sends prompts to."""
+        """All models to which the suite sends prompts."""
         return (self.place.model,)
 
     @property

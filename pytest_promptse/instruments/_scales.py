@@ -171,7 +171,7 @@ def read_ratings(
 ) -> Ratings:
     """Return the ratings in `response` to a prompt that listed the items in `order`.
 
-    A line is matched to its item by its number and by the item's text. If the two disagree, the
+    A line is matched to an item by the number and by the text of the item. If the two disagree, the
     text decides. ``4/5`` and ``5 (extremely)`` are ratings; on a scale to 5, 3.5 and 7 are not.
     Bare numbers are assigned in the prompt's order if there is exactly one for each item. Nothing
     is imputed: an item without one clear rating has none.

@@ -40,7 +40,7 @@ def baseline_command(name_or_path: str) -> str:
 def encode(record: Record) -> Iterator[bytes]:
     """Yield a record as JSON, task by task.
 
-    It is indented, so that two records can be compared line by line.
+    The JSON is indented, so that two records can be compared line by line.
 
     Parameters
     ----------

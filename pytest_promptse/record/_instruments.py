@@ -101,7 +101,7 @@ class InstrumentRecord(msgspec.Struct, frozen=True, kw_only=True):
     reference
         The name of the figures' reference values, such as ``human``.
     baseline
-        The name of the baseline that the figures are compared with.
+        The name of the baseline with which the figures are compared.
     data
         Results in the instrument's own form.
     """

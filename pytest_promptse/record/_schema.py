@@ -40,8 +40,8 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One suite with one model and one prompt template.
 
     ``n_measured`` of its ``n_variants`` variants were measured. ``rounds`` is None unless the suite
-    was sampled in rounds and has ended. ``line`` is the first line of the suite in the file that
-    ``id`` starts with. ``template_sha256`` identifies the template in ``Record.templates``.
+    was sampled in rounds and has ended. ``line`` is the first line of the suite in its file.
+    ``template_sha256`` identifies the template in ``Record.templates``.
 
     ``estimates`` has the measured figures by the names in ``Record.metrics``. Five of these values
     are also separate fields: ``pass_at_1``, ``auc_e`` with its ``ci95``, ``excess`` and ``drop``.
@@ -110,9 +110,9 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
 class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One task of one suite with one model. ``texts`` are the texts of its samples by key.
 
-    ``p_adjusted`` is the ``p_value`` of AUC-E, adjusted by Benjamini and Hochberg over the tasks
-    of the suite. ``drop`` is None without an original or variants. ``controls`` are the variants of
-    the control condition.
+    ``p_adjusted`` is the ``p_value`` of AUC-E, adjusted by Benjamini-Hochberg over the tasks of the
+    suite. ``drop`` is None without an original or variants. ``controls`` are the variants of the
+    control condition.
     """
 
     id: str
@@ -143,13 +143,14 @@ class SubgroupRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     ``trait`` is ``emotion``, ``technical``, ``experience`` or ``collaboration``, or ``personality``
     if a persona does not consist of these three. ``value`` is one of its values. ``change`` is the
-    mean of the variants' pass rates minus their originals', over the ``n_variants`` whose texts
-    have a cue of the value. ``n_without_cue`` more variants have the value only as a label and are
-    left out. If a rewriter records no cues, its variants count by their labels.
+    mean difference between the pass rates of the variants and of their originals. It covers the
+    ``n_variants`` variants whose texts have a cue of the value. ``n_without_cue`` counts the
+    variants that have the value only as a label; they are left out. If a rewriter records no cues,
+    its variants count by their labels.
 
     ``p_value`` tests whether variants with this value pass as often as those with the other values
     of the trait, by shuffling the values within task and distance. ``p_adjusted`` is adjusted by
-    Benjamini and Hochberg over all subgroups of the model.
+    Benjamini-Hochberg over all subgroups of the model.
     """
 
     trait: str
@@ -205,7 +206,7 @@ class RejectedText(msgspec.Struct, frozen=True, kw_only=True):
     Attributes
     ----------
     task, variant
-        The task, and id and seed of the variant.
+        The id of the task, and the id and seed of the variant.
     text
         The text.
     findings
@@ -331,19 +332,19 @@ class ComparisonRecord(msgspec.Struct, frozen=True, kw_only=True):
     Attributes
     ----------
     model, baseline_model
-        None if the baseline, or this run, lacks the suite. Then there are no figures.
+        None if the baseline, or this run, lacks the suite. In that case, there are no figures.
     mode
         The mode of the compared scores.
     differences
-        Settings and properties that differ, as (this run, baseline).
+        Settings and properties that differ, as pairs (this run, baseline).
     prompts_changed
         Tasks whose prompt was edited.
     notes
-        Notes for the reader that follow from the differences.
+        Remarks for the reader, derived from the differences.
     tasks_only_current, tasks_only_baseline
-        Ids of tasks that only one side has.
+        Ids of tasks that are only in this run, or only in the baseline.
     variants_only_current, variants_only_baseline
-        Variants that only one side has, as (task id, variant id).
+        Variants that are only in this run, or only in the baseline, as (task id, variant id).
     """
 
     baseline: BaselineRecord

@@ -46,8 +46,8 @@ def rows(record: Record, level: str) -> Iterator[Row]:
         variants of the control condition, with the columns of ``variants``. If the run recorded all
         samples (``--promptse-record-samples all``), ``samples`` has one row for each completion of
         originals and variants. Otherwise it has one row for each distinct outcome, with its count
-        ``n``. ``figures`` has the figures of all instruments' suites, and ``NAME-TABLE`` a table of
-        the instrument ``NAME``, over all of its suites.
+        ``n``. ``figures`` has the figures of all suites of instruments. ``NAME-TABLE`` has the rows
+        of a table of the instrument ``NAME``, over all of its suites.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def frame(record: Record, level: str, *, library: Library | None = None) -> Any:
         ``suites``, ``tasks``, ``variants``, ``controls``, ``samples``, ``figures`` or a table of an
         instrument; see `rows`.
     library
-        ``pandas`` or ``polars``. None means the one that is installed, or pandas if both are.
+        ``pandas`` or ``polars``. None selects the one that is installed, or pandas if both are.
 
     Returns
     -------

@@ -52,8 +52,7 @@ class VariantScore(PromptScore):
     ``delta`` is the variant's score minus the original's, in [-1, 1]. ``excess`` is ``abs(delta)``
     minus the difference that sampling alone produces. ``p_value`` is the probability of a
     difference at least as large if variants have no effect. ``p_adjusted`` is this value adjusted
-    by Benjamini and Hochberg over all variants of the suite. All are None if the original is
-    missing.
+    by Benjamini-Hochberg over all variants of the suite. All are None if the original is missing.
     """
 
     delta: float | None
@@ -117,9 +116,9 @@ class Estimate:
 class TaskScore(Figures):
     """One task in the suite's mode, and in ``light`` by PromptSELight.
 
-    ``p_adjusted`` is the p-value of AUC-E, adjusted by Benjamini and Hochberg over the suite's
-    tasks. ``causes`` splits 1 minus each elasticity by the causes of failed samples; it is empty if
-    causes are unknown. ``controls`` are the length-matched control variants by distance.
+    ``p_adjusted`` is the p-value of AUC-E, adjusted by Benjamini-Hochberg over the suite's tasks.
+    ``causes`` splits 1 minus each elasticity by the causes of failed samples; it is empty if causes
+    are unknown. ``controls`` are the length-matched control variants by distance.
     """
 
     task_id: str
@@ -231,7 +230,7 @@ class TaskDrop(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ranked(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry of a ranking: a template or a model, over the tasks and variants that all have.
+    """One entry of a ranking: a template or a model, over the common tasks and variants.
 
     ``figures`` has the compared metrics by name, each None if it was not measured. ``standing`` is
     ``first`` for the first entry. For the others, it is the reason why they come later: ``drops

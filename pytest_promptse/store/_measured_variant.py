@@ -20,7 +20,7 @@ class SampleRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of ``n`` equal samples. ``cause`` is None if they passed.
 
     ``text`` is a key of the ``texts`` of the row or task record that contains the sample. The text
-    is the program, or the completion if it contains none.
+    is the program, or the completion if it contains no program.
     """
 
     n: int
@@ -73,11 +73,11 @@ class VariantRecord(Variant, frozen=True, kw_only=True):
     confidence
         The samples' mean of exp(logprob / tokens), or None without log-probabilities.
     delta
-        `score` minus that of the original, None for the original.
+        `score` minus the score of the original. None for the original itself.
     excess
         The part of ``abs(delta)`` beyond sampling noise.
     p_value, p_adjusted
-        The p-value, also adjusted by Benjamini and Hochberg over the variants of the suite.
+        The p-value, and the p-value adjusted by Benjamini-Hochberg over the variants of the suite.
     """
 
     id: str

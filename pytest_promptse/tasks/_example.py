@@ -52,7 +52,7 @@ class Example:
         Name of the built-in exception that the call must raise. Subclasses are accepted too.
     approx
         Relative and absolute tolerance for numbers, in (0, 1). It applies at any depth of lists,
-        tuples and dictionary values. Without it floats must be equal.
+        tuples and dictionary values. Without it, floats must be equal.
 
     Raises
     ------

@@ -56,9 +56,9 @@ class Task:
         A complete program that solves the task. The ``reference`` model returns it, and its running
         time sets the time limits. It never runs in the same sandbox as a model's program.
     tests
-        Python source that defines ``check(candidate)``, which raises if a program is wrong. It runs
-        outside the sandbox, in a new namespace for each program. In it, the name of the entry point
-        also refers to `candidate`.
+        Python source that defines ``check(candidate)``, which raises an exception if a program is
+        wrong. It runs outside the sandbox, in a new namespace for each program. In it, the name of
+        the entry point also refers to `candidate`.
     setup
         Python source executed before `tests` in the same namespace, for helpers that the prompt
         defines and the check uses.
@@ -67,10 +67,10 @@ class Task:
     metadata
         Further data on the task, for use in the test body.
     language
-        The language of the programs, such as ``go``. The default is the language that the prompt
-        begins with ("Write a Go program …"), else that of the settings, else Python. Checks call
-        functions of Python, JavaScript and TypeScript. Programs in other languages are run, so
-        their checks take `program`.
+        The language of the programs, such as ``go``. The default is the language at the beginning
+        of the prompt ("Write a Go program …"), else the language of the settings, else Python.
+        Checks call functions of Python, JavaScript and TypeScript. Programs in other languages are
+        run, so their checks take `program`.
     program_tests
         Tests in the language of the program, which run in its process. The check then only reads
         its exit status.
@@ -232,7 +232,7 @@ class Task:
         return not imported <= _WITHOUT_STATE
 
     def check(self, candidate: Any) -> None:
-        """Run the task's own check on a program, and raise if the program is wrong.
+        """Run the task's own check on a program, and raise an exception if the program is wrong.
 
         Every call uses the same random numbers from `random`, so that verdicts are reproducible.
         The state of `random` is restored afterwards.
@@ -245,10 +245,10 @@ class Task:
         Raises
         ------
         AssertionError
-            If an answer is wrong. The message names the call or the failing line of the check.
+            If a result is wrong. The message contains the call or the failing line of the check.
         TaskError
-            If the task has neither tests nor examples, or executing `setup` and `tests` raises
-            or leaves no ``check``.
+            If the task has neither tests nor examples, or if executing `setup` and `tests` fails or
+            does not define ``check``.
         Exception
             Any other exception that calling `candidate` raises.
         """
