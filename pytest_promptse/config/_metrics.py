@@ -27,7 +27,7 @@ shape of these axes. NaN means that the task has no such figure."""
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """A figure of a suite: the mean of a figure of its tasks, with an interval over the tasks.
+    """A figure of a suite: the mean of one value per task, with an interval over the tasks.
 
     Attributes
     ----------
@@ -71,10 +71,10 @@ class Metric:
         or pass rate of the originals. A gate with a threshold beyond that could never fail, so it
         does not pass either. None if a gate can fail with every threshold.
     copies_cause
-        The verdict that copies of completions can cause. If a server returns copies, a gate does
-        not give this verdict. It is ``"fail"`` if the noise of independent samples is subtracted,
-        because copies vary more. It is ``"pass"`` for the probability that several attempts pass,
-        because copies pass together.
+        The verdict that can be wrong if a server returns copies of completions. The gate does not
+        give this verdict if there are copies. It is ``"fail"`` if the noise of independent samples
+        is subtracted, because copies vary more. It is ``"pass"`` for the probability that several
+        attempts pass, because copies pass together.
     narrowed_by
         The remedy to print if only the interval that covers unseen tasks contains the threshold.
     """

@@ -376,7 +376,7 @@ class AnswerLog:
         """Add a response.
 
         `problems` counts the faults of the response by kind. The record shows the responses with
-        the largest `badness`, if it is above 0.
+        the largest `badness` above 0.
         """
         self.n += 1
         self.problems.update(problems)

@@ -146,7 +146,7 @@ class SubgroupRecord(msgspec.Struct, frozen=True, kw_only=True):
     mean difference between the pass rates of the variants and of their originals. It covers the
     ``n_variants`` variants whose texts have a cue of the value. ``n_without_cue`` counts the
     variants that have the value only as a label; they are left out. If a rewriter records no cues,
-    its variants count by their labels.
+    its variants are grouped by their labels.
 
     ``p_value`` tests whether variants with this value pass as often as those with the other values
     of the trait, by shuffling the values within task and distance. ``p_adjusted`` is adjusted by

@@ -46,7 +46,7 @@ class Example:
         expressions with built-ins, except those that access files, code or attributes by name. They
         are evaluated outside the sandbox, again for each program.
     expect
-        The value that the call must return. Python's ``==`` compares them: ``1``, ``1.0`` and
+        The value that the call must return. The values are compared with ``==``: ``1``, ``1.0`` and
         ``True`` are equal, but a list never equals a tuple.
     raises
         Name of the built-in exception that the call must raise. Subclasses are accepted too.

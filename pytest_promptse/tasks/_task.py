@@ -70,7 +70,7 @@ class Task:
         The language of the programs, such as ``go``. The default is the language at the beginning
         of the prompt ("Write a Go program …"), else the language of the settings, else Python.
         Checks call functions of Python, JavaScript and TypeScript. Programs in other languages are
-        run, so their checks take `program`.
+        run, so their checks use the fixture `program`.
     program_tests
         Tests in the language of the program, which run in its process. The check then only reads
         its exit status.
