@@ -72,9 +72,10 @@ def _server_running_until_the_end(config: pytest.Config) -> str:
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """Run one worker more than there are CPUs, since many tests wait for other processes.
 
-    The hostile programs have limits of time and another distribution: they keep xdist's number.
+    The hostile programs have limits of time. They are judged with ``-n logical``, which keeps one
+    worker per CPU.
     """
-    return len(os.sched_getaffinity(0)) + 1 if config.option.dist == "worksteal" else None
+    return len(os.sched_getaffinity(0)) + 1 if config.option.numprocesses == "auto" else None
 
 
 @pytest.hookimpl(optionalhook=True)
