@@ -74,19 +74,19 @@ def main() -> None:
         for entry in texts[name]
         if language_of(entry["text"]) == "zh"
     ]
-    print("\n| sentence beside a prompt | of | refused | of them left to a second judge |")
+    print("\n| added sentences | number | rejected | of these, a second judge may accept |")
     print("|---|---|---|---|")
     for name, prompts, title, wrong in (
-        ("hidden", english, "asks for something more", False),
-        ("talk", english, "asks for nothing", True),
-        ("hidden_second", english, "asks for something more, second set", False),
-        ("talk_second", english, "asks for nothing, second set", True),
-        ("hidden_third", english, "asks for something more, third set", False),
-        ("talk_third", english, "asks for nothing, third set", True),
-        ("hidden_fourth", english, "asks for something more, fourth set", False),
-        ("talk_fourth", english, "asks for nothing, fourth set", True),
-        ("hidden_chinese", chinese, "asks for something more, Chinese", False),
-        ("talk_chinese", chinese, "asks for nothing, Chinese", True),
+        ("hidden", english, "with an additional request", False),
+        ("talk", english, "without a request", True),
+        ("hidden_second", english, "with an additional request, second set", False),
+        ("talk_second", english, "without a request, second set", True),
+        ("hidden_third", english, "with an additional request, third set", False),
+        ("talk_third", english, "without a request, third set", True),
+        ("hidden_fourth", english, "with an additional request, fourth set", False),
+        ("talk_fourth", english, "without a request, fourth set", True),
+        ("hidden_chinese", chinese, "with an additional request, Chinese", False),
+        ("talk_chinese", chinese, "without a request, Chinese", True),
     ):
         sentences = [
             (prompts[number % len(prompts)], sentence)
@@ -108,17 +108,17 @@ def print_changes(entries: Iterable[Mapping[str, Any]], *, show: bool) -> None:
     for entry in entries:
         prompt = entry["text"]
         edits = [(kind, edit) for change in entry["changes"] for kind, edit in change.items()]
-        edits += [("exchanged word", edit) for edit in entry["exchanges"]]
+        edits += [("replaced word", edit) for edit in entry["exchanges"]]
         for kind, edit in edits:
             found = findings(prompt, edited(prompt, edit))
             n[kind] += 1
             refused[kind] += bool(found)
             kept[kind] += not is_cleared(found)
             if show and (
-                not found or (is_cleared(found) and kind not in ("word", "exchanged word"))
+                not found or (is_cleared(found) and kind not in ("word", "replaced word"))
             ):
                 print(f"{kind}: {edit}: {'left to a second judge' if found else 'missed'}")
-    print("| change | of | found | without a second judge |")
+    print("| change | number | rejected | final |")
     print("|---|---|---|---|")
     for kind in sorted(n):
         print(f"| {kind} | {n[kind]} | {refused[kind]} | {kept[kind]} |")
