@@ -34,12 +34,20 @@ from gate_simulations import (
 )
 from noiseless_simulations import FIGURES as NOISELESS
 from noiseless_simulations import noiseless_misses
-from odds_ratio_simulations import SENSITIVITIES, library_misses, odds_ratio_misses
+from odds_ratio_simulations import (
+    SENSITIVITIES,
+    UNDEFINED,
+    library_misses,
+    odds_ratio_misses,
+    true_rate_failures,
+)
+from one_task_simulations import GATES, misses_of_one_task
 from other_gate_simulations import FIGURES as OTHERS
 from other_gate_simulations import other_misses
 from planning import CASES, stated_and_simulated
 from power_simulations import power_of
 from ranking_simulations import (
+    MANY,
     METHODS,
     SPREADS,
     STABILITIES,
@@ -59,7 +67,6 @@ from truth_simulations import (
     TRUTHS,
     any_fails,
     misses,
-    misses_of_one_task,
     true_rate_misses,
 )
 
@@ -91,8 +98,6 @@ ONLY_KEPT = (
 # The numbers of tasks of the tables of true rates, and the error rate in per cent that is promised.
 TASKS = (3, 8, 20, 50, 164)
 _PROMISED = 4.0
-# Presets of the table of other gates. `paper` would take ten times as long.
-OTHER_PRESETS = (SMOKE, CI)
 FULL = Effort(suites=1200, resamples=999, truth=400_000, scored=2000)
 QUICK = Effort(suites=100, resamples=499, truth=100_000, scored=12)
 
@@ -143,8 +148,13 @@ def _by_size(
     presets: Sequence[Sampling],
     effort: Effort,
     pool: ProcessPoolExecutor,
+    *,
+    without: Sequence[str] = (),
 ) -> dict[tuple[Sampling, str, int], Any]:
-    """Return what `misses` measures of each preset, kind of model and number of tasks."""
+    """Return what `misses` measures of each preset, kind of model and number of tasks.
+
+    The kinds of models in `without` are left out.
+    """
     jobs = {
         (plan, name, n): pool.submit(
             misses,
@@ -157,6 +167,7 @@ def _by_size(
         )
         for plan in presets
         for name in TRUE_RATES
+        if name not in without
         for n in TASKS
     }
     return {cell: job.result() for cell, job in jobs.items()}
@@ -223,7 +234,7 @@ def one_task_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
         (
             (name, figure, *(_fails_and_passes(jobs[p, name].result()[figure]) for p in PRESETS))
             for name in TRUE_RATES
-            for figure in TRUE_FIGURES
+            for figure in GATES
         ),
     )
 
@@ -249,7 +260,7 @@ def noiseless_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
 
 def other_gates_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     """Errors of the gates on excess, E(0.3), robust pass and pass^4, at true figures."""
-    rates = _by_size(other_misses, OTHER_PRESETS, effort, pool)
+    rates = _by_size(other_misses, PRESETS, effort, pool)
     return table(
         ("preset", "model", "gate", *map(str, TASKS[:-1]), f"{TASKS[-1]} tasks"),
         (
@@ -259,10 +270,24 @@ def other_gates_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
                 figure,
                 *(_fails_and_passes(rates[plan, name, n][figure]) for n in TASKS),
             )
-            for plan in OTHER_PRESETS
+            for plan in PRESETS
             for name in TRUE_RATES
             for figure in OTHERS
             if figure in rates[plan, name, TASKS[0]]
+        ),
+    )
+
+
+def odds_ratio_gate_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
+    """Failures of the gate on the odds ratio, at the true odds ratio. It never passes."""
+    rates = _by_size(true_rate_failures, PRESETS, effort, pool, without=UNDEFINED)
+    return table(
+        ("model", "preset", *map(str, TASKS[:-1]), f"{TASKS[-1]} tasks"),
+        (
+            (name, plan.name, *(f"{100 * rates[plan, name, n]:.1f}" for n in TASKS))
+            for name in TRUE_RATES
+            if name not in UNDEFINED
+            for plan in PRESETS
         ),
     )
 
@@ -671,12 +696,18 @@ def few_tasks_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
 
 def ranking_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     """How often rankings separate models wrongly, and what they find."""
-    sizes = (5, 8, 20, 60, 164)
-    runs = effort.suites // 3
     jobs = {
-        (world, n): pool.submit(rankings, world, n, runs=runs, size=20_000, seed=effort.seed)
+        (world, n): pool.submit(
+            rankings,
+            world,
+            n,
+            # Eight models have 56 intervals.
+            runs=effort.suites // (6 if world.startswith(MANY) else 3),
+            size=effort.truth // 2,
+            seed=effort.seed,
+        )
         for world in WORLDS
-        for n in sizes
+        for n in (8, 20, 60, 164)
     }
     rows = []
     for (world, n), job in jobs.items():
@@ -792,6 +823,7 @@ TABLES: dict[str, Callable[[Effort, ProcessPoolExecutor], str]] = {
     "true rates one task": one_task_table,
     "true rates of worst tasks": noiseless_table,
     "true rates of other gates": other_gates_table,
+    "true rates of the odds ratio": odds_ratio_gate_table,
     "family": family_table,
     "power by figure": power_by_figure_table,
     "bias": bias_table,

@@ -44,7 +44,7 @@ def noiseless_misses(
     """Return how often each gate fails and passes wrongly, in suites of n tasks."""
     rng = generator(seed, "noiseless", name, str(n), plan.name)
     shape = (len(DISTANCES), plan.variants)
-    truth = _true_figures(TRUE_RATES[name](max(size // (plan.variants * 3), 20_000), shape, rng))
+    truth = true_figures(TRUE_RATES[name](max(size // (plan.variants * 3), 20_000), shape, rng))
     p, v, pairs = sampled(TRUE_RATES[name](suites * n, shape, rng), plan, rng)
     found = figures_of(p, v, plan, pairs)
     by_suite = {figure: values.reshape(suites, n) for figure, values in found.items()}
@@ -60,7 +60,8 @@ def noiseless_misses(
     return errors
 
 
-def _true_figures(drawn: Drawn) -> dict[str, float]:
+def true_figures(drawn: Drawn) -> dict[str, float]:
+    """Return the figures of the true rates, as means over the drawn tasks."""
     by_distance = [
         one_sided_drop(drawn.original, drawn.variants[:, at]) for at in range(len(DISTANCES))
     ]

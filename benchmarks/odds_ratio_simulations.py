@@ -1,4 +1,4 @@
-"""Frequency with which the interval of the odds ratio misses the known true value."""
+"""Frequency with which the interval and the gate of the odds ratio miss the known true value."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logit, stdtrit
 from simulated_models import DISTANCES, Sampling
+from truth_simulations import TRUE_RATES, sampled
 
 from pytest_promptse.scoring._intervals import generator
-from pytest_promptse.scoring._odds_ratio import count, estimate
+from pytest_promptse.scoring._odds_ratio import Counts, _shrunken_shifts, count, estimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,6 +93,48 @@ def odds_ratio_misses(
         fails=fails / suites,
         above=above / suites,
         mean=float(np.mean(logs)),
+    )
+
+
+UNDEFINED = ("97 % spotless", "hardly solved", "p near 0 or 1")
+"""Kinds of models with pass rates that are 0 or 1 as numbers, so their odds are no numbers."""
+
+
+def true_rate_failures(
+    name: str, n: int, plan: Sampling, *, suites: int, size: int, seed: int
+) -> float:
+    """Return how often the gate fails in suites of n >= 2 tasks, with the true odds ratio.
+
+    The true odds ratio is the mean difference of the logits of all true rates, exponentiated. A
+    gate is about losses, so the threshold is at most 1. It never passes over tasks.
+    """
+    rng = generator(seed, "true odds ratio", name, str(n), plan.name)
+    shape = (len(DISTANCES), plan.variants)
+    drawn = TRUE_RATES[name](max(size // (plan.variants * 3), 20_000), shape, rng)
+    shifts = logit(drawn.variants) - logit(drawn.original)[:, None, None]
+    threshold = min(1.0, math.exp(float(shifts.mean())))
+    p, v, _ = sampled(TRUE_RATES[name](suites * n, shape, rng), plan, rng)
+    sizes = np.array([plan.original_samples] + [plan.samples] * (len(DISTANCES) * plan.variants))
+    rates = np.column_stack([p, v.reshape(p.size, -1)])
+    passes = np.rint(rates * sizes).reshape(suites, n, -1)
+    # The model takes long to fit, and the gate fails only if this limit is below the threshold.
+    of_task = _shrunken_shifts(_counts_of(passes.reshape(suites * n, -1), sizes))
+    of_task = of_task.reshape(suites, n)
+    half = stdtrit(n - 1, 0.975) * of_task.std(axis=1, ddof=1) / math.sqrt(n)
+    may_fail = of_task.mean(axis=1) + half < math.log(threshold)
+    fails = 0
+    for of_suite in passes[may_fail]:
+        exact = estimate(_counts_of(of_suite, sizes)).exact
+        fails += exact is not None and exact[1] < threshold
+    return fails / suites
+
+
+def _counts_of(passes: Floats, sizes: Ints) -> Counts:
+    return Counts(
+        passes=passes,
+        samples=np.broadcast_to(sizes, passes.shape).astype(np.float64),
+        emotions=np.zeros((len(passes), sizes.size - 1), dtype=np.int64),
+        n_emotions=0,
     )
 
 

@@ -41,7 +41,7 @@ def other_misses(
     """
     rng = generator(seed, "other gates", name, str(n), plan.name)
     shape = (len(DISTANCES), plan.variants)
-    truth = _true_figures(TRUE_RATES[name](max(size // (plan.variants * 3), 20_000), shape, rng))
+    truth = true_figures(TRUE_RATES[name](max(size // (plan.variants * 3), 20_000), shape, rng))
     p, v, pairs = sampled(TRUE_RATES[name](suites * n, shape, rng), plan, rng)
     found = {**figures_of(p, v, plan, pairs), "pass^4": _pass_hat(v, plan.samples)}
     by_suite = {figure: values.reshape(suites, n) for figure, values in found.items()}
@@ -62,7 +62,8 @@ def other_misses(
     return errors
 
 
-def _true_figures(drawn: Drawn) -> dict[str, float]:
+def true_figures(drawn: Drawn) -> dict[str, float]:
+    """Return the figures of the true rates, as means over the drawn tasks."""
     changes = np.abs(drawn.original[:, None, None] - drawn.variants).mean(axis=-1)
     rates = drawn.variants.reshape(drawn.original.size, -1)
     return {

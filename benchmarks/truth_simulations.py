@@ -29,10 +29,8 @@ from pytest_promptse.scoring._intervals import (
     share_interval,
 )
 from pytest_promptse.scoring._noise_floor import null_gap
-from pytest_promptse.scoring._noiseless import least_sensitivity
 from pytest_promptse.scoring._robustness import squared_sensitivity, worst_case
 from pytest_promptse.scoring._samples import Samples, TaskSamples
-from pytest_promptse.scoring._suite import score_suite
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -477,14 +475,14 @@ def true_rate_misses(
     truth, found = _in_true_rates(name, n, plan, suites=suites, size=size, rng=rng)
     errors = {}
     for figure, value in truth.items():
-        threshold = _settable(value)
+        threshold = settable(value)
         fails = float(np.mean(gate_fails(figure, found, threshold, plan, rng)))
         passes = judged(figure, found[figure], threshold, plan, rng).passes
         errors[figure] = (fails, passes if threshold == value else 0.0)
     return errors
 
 
-def _settable(value: float) -> float:
+def settable(value: float) -> float:
     """Return the threshold nearest to a true figure that a user can set.
 
     A drop below 0 is a gain. Its gate has the threshold 0, and passes such a model rightly.
@@ -516,7 +514,7 @@ def any_fails(
     for looks in (1, math.ceil(gates * 0.025 / level)):
         fails = np.stack(
             [
-                gate_fails(figure, found, _settable(value), plan, rng, looks=looks)
+                gate_fails(figure, found, settable(value), plan, rng, looks=looks)
                 for figure, value in truth.items()
             ]
         )
@@ -529,13 +527,13 @@ def _in_true_rates(
 ) -> tuple[dict[str, float], dict[str, Floats]]:
     """Return the figures of the true rates, and those of sampled suites, of shape (suites, n)."""
     shape = (len(DISTANCES), plan.variants)
-    truth = _true_figures(TRUE_RATES[name](max(size // (plan.variants * 3), 20_000), shape, rng))
+    truth = true_figures(TRUE_RATES[name](max(size // (plan.variants * 3), 20_000), shape, rng))
     drawn = TRUE_RATES[name](suites * n, shape, rng)
     found = task_figures(drawn, plan, rng)
     return truth, {figure: values.reshape(suites, n) for figure, values in found.items()}
 
 
-def _true_figures(drawn: Drawn) -> dict[str, float]:
+def true_figures(drawn: Drawn) -> dict[str, float]:
     w = area_weights(DISTANCES)
     gaps = drawn.original[:, None, None] - drawn.variants
     return {
@@ -546,41 +544,8 @@ def _true_figures(drawn: Drawn) -> dict[str, float]:
     }
 
 
-def misses_of_one_task(
-    name: str, plan: Sampling, *, suites: int, seed: int
-) -> dict[str, tuple[float, float]]:
-    """Return the same for suites of one task; the thresholds are the true figures of that task."""
-    rng = generator(seed, "true rates", name, "1", plan.name)
-    decided = {figure: np.zeros(2) for figure in TRUE_FIGURES}
-    for number in range(suites):
-        drawn = TRUE_RATES[name](1, (len(DISTANCES), plan.variants), rng)
-        task, copied = simulated_task(drawn, plan, rng)
-        if copied:
-            continue
-        score = score_suite(
-            [task],
-            distances=DISTANCES,
-            mode="promptse",
-            weighting="uniform",
-            seed=number,
-            resamples=999,
-            permutations=1,
-        )
-        least = least_sensitivity(score.estimates["excess"], score, DISTANCES)
-        for figure, value in _true_figures(drawn).items():
-            estimate, threshold = score.estimates[TRUE_FIGURES[figure]], _settable(value)
-            fails, passes = decided_by(figure, estimate, threshold)
-            if figure == "AUC-E":
-                fails = fails and least is not None and least > 1.0 - threshold
-            decided[figure] += (fails, passes and threshold == value)
-    return {
-        figure: (float(fails) / suites, float(passes) / suites)
-        for figure, (fails, passes) in decided.items()
-    }
-
-
 def decided_by(figure: str, estimate: Estimate, threshold: float) -> tuple[bool, bool]:
-    """Return whether the gate of a suite of one task fails and passes, if it is at its boundary.
+    """Return whether the interval of a suite of one task fails and passes the true figure.
 
     A limit that equals the threshold is no error.
     """

@@ -230,21 +230,7 @@ def _figure(planned: PlannedGate, score: SuiteScore) -> _Figure:
             "adds it"
         )
     if not metric.by_distance:
-        figure = _Figure(metric, score.estimates[metric.name])
-        if metric.name == "shortfall":
-            return figure._replace(noiseless=least_shortfall(score))
-        if metric.name == "flips":
-            return figure._replace(noiseless=least_flips(score))
-        if metric.name not in ("auc_e", "excess"):
-            return figure
-        figure = figure._replace(excess=score.excess)
-        if metric.name == "excess":
-            return figure
-        area_excess = Estimate(value=score.excess, ci95=score.excess_ci95)
-        return figure._replace(
-            null=score.auc_e_null,
-            noiseless=_largest_elasticity(area_excess, score, planned.distances),
-        )
+        return _figure_of_suite(metric, planned, score)
     [distance] = planned.distances
     ci95, value = score.elasticity_ci95[distance], score.elasticity[distance]
     excess = score.elasticity_excess[distance]
@@ -261,6 +247,26 @@ def _figure(planned: PlannedGate, score: SuiteScore) -> _Figure:
             Estimate(value=excess, ci95=limits), score, planned.distances
         ),
     )
+
+
+def _figure_of_suite(metric: Metric, planned: PlannedGate, score: SuiteScore) -> _Figure:
+    figure = _Figure(metric, score.estimates[metric.name])
+    if metric.name == "shortfall":
+        return figure._replace(noiseless=least_shortfall(score))
+    if metric.name == "flips":
+        return figure._replace(noiseless=least_flips(score))
+    if metric.name not in ("auc_e", "excess"):
+        return figure
+    figure = figure._replace(excess=score.excess)
+    area_excess = Estimate(value=score.excess, ci95=score.excess_ci95)
+    if metric.name == "auc_e":
+        most = _largest_elasticity(area_excess, score, planned.distances)
+        return figure._replace(null=score.auc_e_null, noiseless=most)
+    if score.speaks_for != "reruns":
+        return figure
+    # The interval of the excess over reruns does not hold if the true difference is 0.
+    least = least_sensitivity(area_excess, score, planned.distances)
+    return figure._replace(noiseless=least)
 
 
 def _largest_elasticity(

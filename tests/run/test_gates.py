@@ -171,7 +171,17 @@ def test_a_few_tasks_that_lose_do_not_show_that_other_tasks_lose_too(store, n, v
     assert Scores(run_log).decide(suite.row, gate).verdict == verdict
 
 
-def test_one_task_at_0_96_whose_original_happens_to_pass_always_is_stable(store):
+@pytest.mark.parametrize(
+    ("gate", "rate", "verdict"),
+    [
+        ({"min_auc_e": 1.0}, 0.96, "inconclusive"),
+        ({"max_excess": 0.0}, 0.96, "inconclusive"),
+        ({"max_excess": 0.05}, 0.7, "fail"),
+    ],
+)
+def test_one_task_at_0_96_whose_original_happens_to_pass_always_is_stable(
+    store, gate, rate, verdict
+):
     """All differences have one sign then, and so have those of resampled samples."""
     run_log = RunLog(store, "run")
     suite = plan(
@@ -182,16 +192,16 @@ def test_one_task_at_0_96_whose_original_happens_to_pass_always_is_stable(store)
         original_samples=64,
         mode="promptse",
         weighting="uniform",
-        min_auc_e=1.0,
+        **gate,
     )
     run_log.add(suite.row)
     rng = random.Random(3)
     for planned in suite.variants:
-        failed = sum(rng.random() > 0.96 for _ in range(planned.n * bool(planned.variant.distance)))
+        failed = sum(rng.random() > rate for _ in range(planned.n * bool(planned.variant.distance)))
         causes = ("wrong_answer",) * failed + ("",) * (planned.n - failed)
         run_log.add(row_of(suite, planned, causes))
-    [gate] = [gate for gate in suite.gates if gate.threshold is not None]
-    assert Scores(run_log).decide(suite.row, gate).verdict == "inconclusive"
+    [planned_gate] = [gate for gate in suite.gates if gate.threshold is not None]
+    assert Scores(run_log).decide(suite.row, planned_gate).verdict == verdict
 
 
 @pytest.mark.parametrize(
