@@ -14,9 +14,9 @@ A fault is one of these changes at one place:
 
 Nothing is changed where no test could or should notice it: annotations, decorators and headers of
 classes, blocks for type checkers, asserts, f-strings and all strings, what a raised error says,
-``__repr__`` and ``__str__``, the arguments ``strict`` and ``encoding``, and ``return False`` to
-``return None``. A fault that does not compile, or whose bytecode is that of the original, is not
-counted.
+``__repr__`` and ``__str__``, the arguments ``strict`` and ``encoding``, the default of a parameter
+``seed``, since any seed is as good, and ``return False`` to ``return None``. A fault that does not
+compile, or whose bytecode is that of the original, is not counted.
 """
 
 from __future__ import annotations
@@ -229,8 +229,14 @@ class Places(ast.NodeVisitor):
     def visit_Assert(self, node: ast.Assert) -> None:
         """Leave out invariants."""
 
-    def visit_arg(self, node: ast.arg) -> None:
-        """Leave out annotations."""
+    def visit_arguments(self, node: ast.arguments) -> None:
+        """Leave out annotations and seeds."""
+        positional = [*node.posonlyargs, *node.args]
+        with_default = positional[len(positional) - len(node.defaults) :]
+        parameters = [*with_default, *node.kwonlyargs]
+        for parameter, default in zip(parameters, [*node.defaults, *node.kw_defaults], strict=True):
+            if default is not None and parameter.arg != "seed":
+                self.visit(default)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         """Leave out the annotation."""

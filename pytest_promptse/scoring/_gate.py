@@ -226,10 +226,8 @@ def samples_needed(null: float, threshold: float, samples: int) -> int | None:
 
 def _holds(value: float, threshold: float, direction: Direction) -> bool:
     # A sum of floats that equals the threshold in exact arithmetic may differ from it by rounding.
-    slack = 1e-12
-    if direction == "at least":
-        return value >= threshold - slack
-    return value <= threshold + slack
+    above = round(value - threshold, 12)
+    return above >= 0.0 if direction == "at least" else above <= 0.0
 
 
 def _side(interval: Interval, threshold: float, direction: Direction) -> Verdict:
@@ -250,12 +248,9 @@ def _shown(value: float, digits: int = 2) -> str:
     return f"{shown:.{digits}f}"
 
 
-def _digits(*values: float) -> int:
-    """Return the number of decimals, 2 to 6, at which the first two values differ."""
-    digits = 2
-    while digits < 6 and _shown(values[0], digits) == _shown(values[1], digits):  # noqa: PLR2004 - see above
-        digits += 1
-    return digits if values[0] != values[1] else 2
+def _digits(value: float, threshold: float) -> int:
+    """Return the number of decimals, 2 to 6, at which both differ; 2 if they do at none."""
+    return next((n for n in range(2, 7) if _shown(value, n) != _shown(threshold, n)), 2)
 
 
 def _comparison(label: str, value: float, threshold: float) -> str:

@@ -23,21 +23,42 @@ def test_a_point_gate_says_what_it_compared():
     assert (gate.verdict, gate.message) == ("pass", "E(0.3) 0.90 > 0.85")
 
 
-def test_meeting_the_threshold_passes_even_where_floats_round():
-    assert judge_gate("auc-e", 0.1 + 0.7, 0.8).verdict == "pass"
-    assert judge_gate("auc-e", 0.85, 0.85).message == "AUC-E 0.85 = 0.85"
+@pytest.mark.parametrize("direction", ["at least", "at most"])
+@pytest.mark.parametrize(("value", "threshold"), [(0.85, 0.85), (0.1 + 0.7, 0.8), (0.1 + 0.2, 0.3)])
+def test_meeting_the_threshold_passes_even_where_floats_round(value, threshold, direction):
+    gate = judge_gate("auc-e", value, threshold, direction=direction)
+    assert (gate.verdict, gate.message) == ("pass", f"AUC-E {threshold:.2f} = {threshold:.2f}")
 
 
 def test_a_figure_below_one_is_not_shown_as_one_nor_zero_with_a_minus():
-    assert judge_gate("auc-e", 0.999, 0.85).message == "AUC-E 0.999 > 0.85"
-    assert judge_gate("auc-e", 1.0, 0.85).message == "AUC-E 1.00 > 0.85"
+    shown = {
+        value: judge_gate("auc-e", value, 0.85).message
+        for value in (0.999, 0.999999, 0.9999999, 1.0)
+    }
+    assert shown == {
+        0.999: "AUC-E 0.999 > 0.85",
+        0.999999: "AUC-E 0.999999 > 0.85",
+        0.9999999: "AUC-E 1.000000 > 0.85",
+        1.0: "AUC-E 1.00 > 0.85",
+    }
     assert judge_gate("excess", -1e-16, 0.05, direction="at most").message == (
         "excess sensitivity 0.00 < 0.05"
     )
 
 
-def test_a_difference_smaller_than_two_decimals_is_still_shown():
-    assert judge_gate("auc-e", 0.8496, 0.85).message == "AUC-E 0.8496 < 0.8500"
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.84, "0.84 < 0.85"),
+        (0.8496, "0.8496 < 0.8500"),
+        (0.850001, "0.850001 > 0.850000"),
+        (0.8500001, "0.85 = 0.85"),
+        (999.996, "1000.00 > 0.85"),
+        (1000.0, "1e+03 > 0.85"),
+    ],
+)
+def test_a_difference_is_shown_with_up_to_six_decimals(value, shown):
+    assert judge_gate("auc-e", value, 0.85).message == f"AUC-E {shown}"
 
 
 def test_excess_has_a_ceiling_instead_of_a_floor():
@@ -103,11 +124,15 @@ def test_confident_verdicts_never_contradict_point_verdicts(value, threshold, be
 
 
 def test_a_threshold_above_the_noise_ceiling_is_warned_of_with_the_samples_it_needs():
-    gate = judge_gate("auc-e", 0.88, 0.95, null=0.9, samples=8)
+    gate = judge_gate("auc-e", 0.88, 0.95, null=0.9, samples=8, original_samples=16)
     assert gate.verdict == "fail"
-    [warning] = gate.warnings
-    assert "above the noise ceiling 0.90" in warning
-    assert "about 32 samples per variant instead of 8" in warning
+    assert gate.warnings[0] == (
+        "the threshold 0.95 for AUC-E is above the noise ceiling 0.90: a model on which variants "
+        "have no effect would score 0.90; it takes about 32 samples per variant instead of 8 and "
+        "64 of the original instead of 16"
+    )
+    [warning] = judge_gate("auc-e", 0.88, 0.95, null=0.9, samples=8).warnings
+    assert warning.endswith("it takes about 32 samples per variant instead of 8")
 
 
 def test_the_warning_counts_in_multiples_where_the_plan_is_not_known():

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import t
+from scipy.stats import norm, t
 
 from pytest_promptse.config._metrics import METRICS, compared_metrics
 from pytest_promptse.scoring._pairing import RecordedPrompt, RecordedTask
-from pytest_promptse.scoring._ranking import Price, pareto, rank
+from pytest_promptse.scoring._ranking import Gaps, Price, pareto, rank
 from pytest_promptse.scoring._task_drop import rate_variance
 
 DISTANCES = (0.1, 0.2, 0.3)
@@ -144,6 +144,22 @@ def test_more_entries_need_more_tasks():
 
     assert better("a", "b") == "a"
     assert better("a", "b", "c", "d") is None
+
+
+@pytest.mark.parametrize(
+    ("tasks", "named"), [(9, 9), (9_999, 9_999), (10_000, 10_000), (10_001, None)]
+)
+def test_up_to_ten_thousand_tasks_that_would_decide_are_named(tasks, named):
+    quantiles = norm.isf(0.025 / 6) + norm.isf(0.2)
+    gaps = Gaps(
+        gaps=np.array([0.1, 0.3]),
+        sampling=(tasks - 0.5) * 0.2**2 / 2 / quantiles**2,
+        less_is_better=True,
+        widest=2.0,
+        unseen=0.0,
+    )
+    assert gaps.variance == pytest.approx(max(gaps.sampling, 0.01))
+    assert gaps.tasks_to_decide(6) == named
 
 
 def test_tasks_that_agree_leave_the_noise_of_their_samples():

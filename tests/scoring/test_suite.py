@@ -196,6 +196,18 @@ def test_all_passed_is_perfectly_stable(mode):
     assert score.ci95 == score.exact == pytest.approx((0.025 ** (1 / 12), 1.0))
 
 
+def test_unseen_tasks_may_lose_everything_and_are_no_noisier_than_the_measured_ones():
+    tasks = [
+        TaskSamples(f"t{i}", passes(6, 8), {d: [passes(6, 8)] * 2 for d in D}) for i in range(12)
+    ]
+    score = score_suite(tasks, distances=D, mode="light", **FAST)
+    # Without a difference, the excess is that of sampling alone, and so the least possible.
+    assert score.excess < -0.1
+    unseen = 1.0 - 0.025 ** (1 / 12)
+    limits = pytest.approx((score.excess, score.excess + (1.0 - score.excess) * unseen))
+    assert score.excess_exact == score.excess_ci95 == limits
+
+
 @pytest.mark.parametrize("mode", ["promptse", "light"])
 @pytest.mark.parametrize("rate", [0, 3])
 def test_without_a_solved_original_there_is_nothing_to_lose(mode, rate):
