@@ -23,7 +23,8 @@ _SIGNIFICANT = 0.05
 # With a wider interval of AUC-E than this, the size of the loss is unclear.
 _WIDE = 0.2
 _MOST = 4
-_NO_GATE = 2
+# Verdicts in the order in which suites need attention.
+_ATTENTION = ("fail", "inconclusive", None, "pass")
 NOT_DECIDED, NO_GATE = "not decided", "no gate"
 """The result of `verdict_word` for a suite without a verdict."""
 
@@ -53,11 +54,11 @@ def verdicts_in_words(record: Record) -> list[VerdictInWords]:
     Suites that fail or are inconclusive come first. With more than four suites, the first line has
     the counts. At most four failed or inconclusive suites follow.
     """
-    described = sorted(enumerate(record.suites), key=_attention)
+    described = sorted(enumerate(record.suites), key=lambda one: _ATTENTION.index(one[1].verdict))
     verdicts = []
     if len(record.suites) > _MOST:
         verdicts.append(VerdictInWords("", _count(record)))
-        described = [pair for pair in described if _attention(pair)[0] < _NO_GATE]
+        described = [pair for pair in described if pair[1].verdict in ("fail", "inconclusive")]
     if not described:
         return verdicts
     by_suite: dict[tuple[str, str, str | None], list[TaskRecord]] = {}
@@ -69,13 +70,6 @@ def verdicts_in_words(record: Record) -> list[VerdictInWords]:
         tasks = by_suite.get((suite.id, suite.model, suite.template), [])
         verdicts.append(VerdictInWords(names[number], _sentence(suite, tasks)))
     return verdicts
-
-
-def _attention(numbered: tuple[int, SuiteRecord]) -> tuple[int, int]:
-    """Return a sort key: failed suites first, then inconclusive ones, then those without a gate."""
-    number, suite = numbered
-    ranks = {"fail": 0, "inconclusive": 1, "pass": _NO_GATE + 1}
-    return ranks.get(suite.verdict or "", _NO_GATE), number
 
 
 def _count(record: Record) -> str:

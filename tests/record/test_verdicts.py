@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
-from record_builders import falling, flat, make_record, make_suite, make_task, with_estimates
+from record_builders import (
+    falling,
+    flat,
+    make_record,
+    make_suite,
+    make_task,
+    run_record,
+    suite_record,
+    with_estimates,
+)
 
 from pytest_promptse.record._figures import EstimateRecord
-from pytest_promptse.record._schema import InvocationRecord
+from pytest_promptse.record._schema import ErrorRecord, InvocationRecord
 from pytest_promptse.record._verdicts import remedy, verdicts_in_words
 
 
@@ -48,6 +57,98 @@ def test_chance_is_no_explanation_against_the_gate_or_the_drop(changed):
     said = described([falling(0.9, 0.9, 0.9)] * 3, p_adjusted=0.4, **changed)
     assert "loses 10%" in said
     assert "chance" not in said
+
+
+COUNTS = "(you: 8 of 8; reworded: 24 of 24)"
+FEW = "4 tasks are too few to say how much other tasks would lose."
+UNSOLVED = "of these tasks as they are written, so they cannot show whether it is stable."
+
+
+@pytest.mark.parametrize(
+    ("tasks", "changed", "said"),
+    [
+        (
+            [flat(1.0)],
+            {"verdict": "pass"},
+            f"passes: the model keeps what it solves when the request is reworded {COUNTS}.",
+        ),
+        (
+            [flat(1.0)],
+            {"verdict": "fail"},
+            (
+                "fails: the model solves as much in total when the request is reworded "
+                f"{COUNTS}, but not in every figure."
+            ),
+        ),
+        (
+            [falling(1.0, 1.0, 0.25)],
+            {"p_adjusted": 0.05, "drop": EstimateRecord(value=0.25, ci95=(0.0, 0.5))},
+            (
+                "has no gate: the model loses 25% of what it solves when the request is reworded "
+                "(you: 8 of 8; reworded: 18 of 24), which chance could explain."
+            ),
+        ),
+        (
+            [falling(1.0, 1.0, 0.25)],
+            {"p_adjusted": 0.049},
+            (
+                "has no gate: the model loses 25% of what it solves when the request is reworded "
+                "(you: 8 of 8; reworded: 18 of 24)."
+            ),
+        ),
+        (
+            [falling(1.0, 1.0, 0.25)],
+            {"verdict": "inconclusive"},
+            (
+                "is inconclusive: the model loses 25% of what it solves when the request is "
+                "reworded (you: 8 of 8; reworded: 18 of 24)."
+            ),
+        ),
+        (
+            [flat(1.0)],
+            {"verdict": "pass", "n_measured": 9},
+            (
+                f"passes: the model keeps what it solves when the request is reworded {COUNTS}. "
+                "1 variant was not measured."
+            ),
+        ),
+        ([flat(0.0)], {}, f"has no gate: the model solves 0% {UNSOLVED}"),
+        (
+            [flat(0.1)],
+            {},
+            (
+                "has no gate: the model keeps what it solves when the request is reworded "
+                "(you: 1 of 8; reworded: 3 of 24)."
+            ),
+        ),
+        ([], {}, "has no gate: no original was measured together with variants of it."),
+    ],
+)
+def test_a_suite_is_described_in_whole_sentences(tasks, changed, said):
+    made = [make_task(f"t{number}", *rates) for number, rates in enumerate(tasks)]
+    suite = replace(
+        suite_record(), **{name: value for name, value in changed.items() if name != "drop"}
+    )
+    suite = with_estimates(suite, pass_at_1=0.9, drop=changed.get("drop"))
+    [verdict] = verdicts_in_words(make_record((suite, made)))
+    assert verdict == ("test_a", said)
+
+
+@pytest.mark.parametrize(
+    ("n", "ci95", "is_said"),
+    [(4, (0.2, 0.41), True), (4, (0.2, 0.4), False), (1, (0.2, 0.9), False), (4, None, False)],
+)
+def test_an_interval_is_wide_from_a_fifth_on(n, ci95, is_said):
+    said = described([falling(1.0, 0.5, 0.5)] * n, ci95=ci95)
+    assert said.endswith(f" {FEW}") == is_said
+
+
+@pytest.mark.parametrize(("p", "n"), [(0.04, 2), (0.05, 0), (None, 0)])
+def test_variants_whose_p_value_is_below_five_percent_differ(p, n):
+    made = [with_significant(f"t{number}", flat(1.0), p) for number in range(2)]
+    suite = with_estimates(make_suite(made), pass_at_1=1.0)
+    [verdict] = verdicts_in_words(make_record((suite, made)))
+    assert ("chance does not explain the pass rate of 2 variants." in verdict.text) == bool(n)
 
 
 def with_significant(task, rates, p_adjusted):
@@ -132,6 +233,37 @@ def test_of_many_suites_those_that_fail_are_described_after_their_number():
     assert said[1].startswith("test_3 fails: ")
 
 
+@pytest.mark.parametrize(
+    ("verdicts", "count", "names"),
+    [
+        (["pass", "inconclusive", None, "fail"], "", ["t3", "t1", "t2", "t0"]),
+        (
+            ["pass", "inconclusive", None, "fail", "inconclusive"],
+            "1 of 5 suites fail, 2 are inconclusive, 1 could not be measured completely.",
+            ["t3", "t1", "t4"],
+        ),
+        (["pass"] * 5, "none of 5 suites fails, 1 could not be measured completely.", []),
+        (
+            ["fail"] * 6,
+            "6 of 6 suites fail, 1 could not be measured completely.",
+            ["t0", "t1", "t2", "t3"],
+        ),
+    ],
+)
+def test_suites_are_described_in_the_order_of_attention(verdicts, count, names):
+    suites = [
+        suite_record(id=f"test_a.py::t{number}", verdict=verdict)
+        for number, verdict in enumerate(verdicts)
+    ]
+    error = ErrorRecord(where="test_a.py::t0[x]", message="no answer")
+    made = run_record(suites, [], errors=[error])
+    found = verdicts_in_words(made)
+    counts = [verdict.text for verdict in found if not verdict.name]
+    assert counts == ([count] if count else [])
+    assert [verdict.name for verdict in found if verdict.name] == names
+    assert verdicts_in_words(run_record([], [])) == []
+
+
 def test_variants_that_were_not_measured_are_counted():
     said = described([flat(1.0)] * 2, n_tasks=2, ci95=(0.9, 1.0))
     assert "not measured" not in said
@@ -151,17 +283,26 @@ def test_a_gate_that_was_not_decided_is_not_called_none():
 @pytest.mark.parametrize(
     ("ids", "names"),
     [
-        (("a", "a"), ["template none", "template terse"]),
-        (("a", "b"), ["a, template none", "b, template terse"]),
+        ([("test_a.py::a", "m", None)], ["a"]),
+        ([("dir/sums.promptse.yaml", "m", "terse")], ["sums"]),
+        (
+            [("test_a.py::a", "m", None), ("test_a.py::a", "m", "terse")],
+            ["template none", "template terse"],
+        ),
+        (
+            [("test_a.py::a", "m", None), ("test_a.py::b", "m", "terse")],
+            ["a, template none", "b, template terse"],
+        ),
+        ([("test_a.py::a", "m", None), ("test_a.py::a", "n", None)], ["a, m", "a, n"]),
+        (
+            [("test_a.py::a", "m", None), ("test_b.py::a", "m", None)],
+            ["test_a.py::a", "test_b.py::a"],
+        ),
     ],
 )
 def test_a_name_has_what_distinguishes_its_suite(ids, names):
-    made = [
-        (make_suite([task]), [task])
-        for own, template in zip(ids, (None, "terse"), strict=True)
-        for task in [make_task("t", *flat(1.0), suite=f"test_a.py::{own}", template=template)]
-    ]
-    assert [verdict.name for verdict in verdicts_in_words(make_record(*made))] == names
+    suites = [suite_record(id=own, model=model, template=name) for own, model, name in ids]
+    assert [verdict.name for verdict in verdicts_in_words(run_record(suites, []))] == names
 
 
 @pytest.mark.parametrize(
@@ -184,3 +325,17 @@ def test_the_remedy_is_for_suites_that_fail_or_lose(
     made = replace(made, invocation=InvocationRecord(directory=".", options=[]))
     assert bool(remedy(made)) == failed_only
     assert bool(remedy(made, of_losses=True)) == with_losses
+
+
+def test_the_remedy_names_each_file_of_the_first_model_once_and_from_where_pytest_ran():
+    suites = [
+        suite_record(id=own, model=model, verdict="fail")
+        for own, model in (
+            ("dir/a b.py::t", "x y"),
+            ("dir/a b.py::u", "x y"),
+            ("c.py::t", "x y"),
+            ("other.py::t", "other"),
+        )
+    ]
+    made = run_record(suites, [], invocation=InvocationRecord(directory="dir", options=[]))
+    assert remedy(made) == ["promptse harden", "'a b.py'", "../c.py", "--model 'x y'"]
