@@ -14,9 +14,10 @@ A fault is one of these changes at one place:
 
 Nothing is changed where no test could or should notice it: annotations, decorators and headers of
 classes, blocks for type checkers, asserts, f-strings and all strings, what a raised error says,
-``__repr__`` and ``__str__``, the arguments ``strict`` and ``encoding``, the default of a parameter
-``seed``, since any seed is as good, and ``return False`` to ``return None``. A fault that does not
-compile, or whose bytecode is that of the original, is not counted.
+``__repr__`` and ``__str__``, the arguments ``strict`` and ``encoding``, and ``return False`` to
+``return None``. The same holds for seeds and numbers of draws, of which one is as good as the next
+(`EFFORT`), and for the boundary of a comparison with a tolerance or with a random number. A fault
+that does not compile, or whose bytecode is that of the original, is not counted.
 """
 
 from __future__ import annotations
@@ -175,6 +176,14 @@ SWAPPED = {
 # Arguments that state what holds anyway, or on which the machine decides.
 KEPT_ARGUMENTS = ("strict", "encoding")
 TEXTS = ("__repr__", "__str__")
+# Seeds, and numbers that trade time and memory for precision.
+EFFORT = re.compile(
+    r"seed|resamples|permutations|maxfev|(_|MOST_)?DRAWS|_(RE)?RUNS|_RESAMPLES|_DEALS|_SHUFFLES"
+    r"|_GRID|_SUITES|_STEPS|_HELD|_CELLS(_OF_\w+)?"
+)
+TOLERANCES = ("TIE", "_TIE", "_CONVERGED", "_EXACT", "_ROUNDING", "_SPAN")
+# Smaller numbers are tolerances for rounding.
+LEAST_FIGURE = 1e-6
 # Calls for type checkers.
 DECLARATIONS = ("cast", "TypeVar", "NewType", "ParamSpec")
 
@@ -230,12 +239,12 @@ class Places(ast.NodeVisitor):
         """Leave out invariants."""
 
     def visit_arguments(self, node: ast.arguments) -> None:
-        """Leave out annotations and seeds."""
+        """Leave out annotations, seeds and numbers of draws."""
         positional = [*node.posonlyargs, *node.args]
         with_default = positional[len(positional) - len(node.defaults) :]
         parameters = [*with_default, *node.kwonlyargs]
         for parameter, default in zip(parameters, [*node.defaults, *node.kw_defaults], strict=True):
-            if default is not None and parameter.arg != "seed":
+            if default is not None and not EFFORT.fullmatch(parameter.arg):
                 self.visit(default)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
@@ -276,7 +285,7 @@ class Places(ast.NodeVisitor):
         for left, operator, right in zip(operands, node.ops, operands[1:], strict=False):
             place = self._end(left), self._start(right)
             self._between("comparison", *place, *NEGATED[type(operator)])
-            if type(operator) in MOVED:
+            if type(operator) in MOVED and not (has_no_boundary(left) or has_no_boundary(right)):
                 self._between("boundary", *place, *MOVED[type(operator)])
         self.generic_visit(node)
 
@@ -379,8 +388,17 @@ class Places(ast.NodeVisitor):
 
     def visit_keyword(self, node: ast.keyword) -> None:
         """Leave out what an argument says that states what holds anyway."""
-        if node.arg not in KEPT_ARGUMENTS:
+        is_effort = node.arg and EFFORT.fullmatch(node.arg) and isinstance(node.value, ast.Constant)
+        if node.arg not in KEPT_ARGUMENTS and not is_effort:
             self.generic_visit(node)
+
+    def visit_Dict(self, node: ast.Dict) -> None:
+        """Leave out numbers of draws."""
+        for key, value in zip(node.keys, node.values, strict=True):
+            if not (isinstance(key, ast.Constant) and EFFORT.fullmatch(str(key.value))):
+                if key is not None:
+                    self.visit(key)
+                self.visit(value)
 
     def _removed(self, node: ast.stmt) -> None:
         self._add("statement", self._start(node), self._end(node), "pass")
@@ -393,7 +411,8 @@ class Places(ast.NodeVisitor):
 
     def visit_Assign(self, node: ast.Assign) -> None:
         """Remove an assignment whose absence is no NameError."""
-        if any(isinstance(target, ast.Name) and target.id == "__all__" for target in node.targets):
+        names = [name.id for name in ast.walk(node.targets[0]) if isinstance(name, ast.Name)]
+        if names == ["__all__"] or all(EFFORT.fullmatch(name) for name in names):
             return
         self._assignment(node, node.targets)
         self.generic_visit(node)
@@ -414,6 +433,19 @@ class Places(ast.NodeVisitor):
     def visit_Continue(self, node: ast.Continue) -> None:
         """Go on with this turn of the loop."""
         self._removed(node)
+
+
+def has_no_boundary(node: ast.expr) -> bool:
+    """Return whether an operand is a tolerance or random, so that nothing lies on the boundary."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Constant) and isinstance(part.value, float):
+            if 0.0 < part.value < LEAST_FIGURE:
+                return True
+        elif (isinstance(part, ast.Name) and part.id in TOLERANCES) or (
+            isinstance(part, ast.Attribute) and part.attr == "random"
+        ):
+            return True
+    return False
 
 
 def is_sequence(node: ast.expr) -> bool:
