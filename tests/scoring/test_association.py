@@ -39,7 +39,18 @@ def test_few_pairs_have_no_interval_and_fewer_nothing():
     assert len(correlations([1, 2, 3], [2, 1, 3])) == 3
     assert [c.ci95 for c in correlations([1, 2, 3, 4], [2, 1, 3, 4])] == [None] * 3
     assert correlations([1, 2], [1, 2]) == []
-    assert correlations([1, 1, 1], [1, 2, 3]) == []
+    assert correlations([1, 1, 1], [1, 2, 3]) == correlations([1, 2, 3], [1, 1, 1]) == []
+    five = [1, 2, 3, 4, 5], [2, 1, 3, 4, 5]
+    assert all(c.ci95 is not None for c in correlations(*five))
+    assert [c.ci95 for c in correlations(*five, intervals=False)] == [None] * 3
+
+
+def test_equal_figures_agree_even_if_they_are_zero_or_do_not_vary():
+    found = agreement([0.0, 0.0], [0.0, 0.0])
+    assert (found.smape, found.r2, found.mae) == (0.0, None, 0.0)
+    assert agreement([0.0, 1.0], [0.0, 0.5]).smape == pytest.approx((0.0 + 2 / 3) / 2)
+    one = agreement([0.5], [0.25])
+    assert (one.n, one.r2, one.rmse) == (1, None, 0.25)
 
 
 def test_the_agreement_of_a_worked_example():

@@ -46,6 +46,12 @@ def test_the_error_is_bounded_and_no_sample_is_lost(samples):
     assert found.overconfident + found.underconfident <= 1.0
 
 
+def test_a_sample_at_the_threshold_is_confident():
+    found = calibration([0.5, 0.5, 0.4], [False, True, True], threshold=0.5, bins=1)
+    assert (found.overconfident, found.underconfident) == pytest.approx((1 / 3, 1 / 3))
+    assert [(b.lower, b.upper, b.n) for b in found.bins] == [(0.0, 1.0, 3)]
+
+
 def test_groups_share_one_threshold():
     sure, unsure = ([0.9, 0.9], [True, False]), ([0.1, 0.1], [True, False])
     found = calibration_by_group(
@@ -64,7 +70,10 @@ def test_groups_share_one_threshold():
         (lambda: confidence([np.nan], [1]), "NaN"),
         (lambda: calibration([], [], threshold=0.5), "at least one sample"),
         (lambda: calibration([0.5], [True, False], threshold=0.5), "one of each"),
+        (lambda: calibration([0.5], [True], threshold=0.5, bins=0), "at least one sample and bin"),
+        (lambda: calibration([[0.5]], [[True]], threshold=0.5), "one of each"),
         (lambda: calibration([1.5], [True], threshold=0.5), "confidences lie in"),
+        (lambda: calibration([-0.1], [True], threshold=0.5), "confidences lie in"),
         (lambda: calibration_by_group({"calm": ([0.5], [True, False])}), "one of each"),
     ],
 )

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from pytest_promptse.scoring._change_points import change_points
 
@@ -32,6 +33,39 @@ def test_a_change_within_the_sampling_error_is_none():
 def test_a_change_within_the_scatter_of_the_runs_is_none():
     course = [0.9, 0.6] * 6 + [0.85, 0.55] * 6
     assert not change_points(course, [0.001] * len(course), alpha=0.05)
+
+
+def test_the_first_test_is_that_of_the_eighth_run():
+    courses = [[0.9] * n + [0.1] for n in (6, 7)]
+    first, second = (change_points(course, [0.01] * len(course), alpha=0.05) for course in courses)
+    assert first == []
+    assert [(point.start, point.detected) for point in second] == [(7, 7)]
+    # Runs that were tested earlier count.
+    assert change_points(courses[0], [0.01] * 7, alpha=0.05, earlier=1)
+
+
+@pytest.mark.parametrize(("n", "n_splits"), [(8, 3), (11, 4)])
+def test_the_level_is_shared_by_runs_splits_and_sides(n, n_splits):
+    """After n >= 8 runs, the last 1, 2, 4, … of them are tested at alpha * 7 / (n * (n - 1))."""
+    course = [0.5] * (n - 1) + [0.6]
+    tail = 0.05 * 7 / (n * (n - 1)) / n_splits / 2
+    at_limit = 0.1 / stats.norm.isf(tail) / (1 / (n - 1) + 1) ** 0.5
+    for factor, detected in ((0.999, 1), (1.001, 0)):
+        found = change_points(course, [factor * at_limit] * n, alpha=0.05)
+        assert len(found) == detected
+
+
+@pytest.mark.parametrize("recent", [1, 2])
+def test_the_scatter_of_the_runs_is_that_of_students_test(recent):
+    n = 8
+    before = [0.5, 0.52] * ((n - recent) // 2) + [0.51] * (recent % 2)
+    tail = 0.05 * 7 / (n * (n - 1)) / 3 / 2
+    squares = sum((value - sum(before) / len(before)) ** 2 for value in before)
+    scatter = (squares / (n - 2) * (1 / len(before) + 1 / recent)) ** 0.5
+    gap = stats.t.isf(tail, n - 2) * scatter
+    for factor, detected in ((1.01, True), (0.99, False)):
+        course = before + [sum(before) / len(before) + factor * gap] * recent
+        assert bool(change_points(course, [1e-4] * n, alpha=0.05)) == detected
 
 
 def test_runs_that_were_tested_before_leave_a_smaller_part_of_the_error():

@@ -31,6 +31,15 @@ def test_nothing_above_the_pass_rate_can_be_lost():
     plan = replace(CI, pass_rate=0.3)
     assert plan.detects(0.25) is None
     assert plan.fails(0.4, 0.1) == 0.0
+    assert plan.fails(0.3, 0.1) > 0.0
+    # Nor is a loss no larger than the threshold too large.
+    assert plan.fails(0.1, 0.1) == 0.0
+
+
+def test_a_plan_counts_its_completions_and_one_task_is_compared_with_itself():
+    assert replace(CI, tasks=2, reruns=False).completions == 2 * (32 + 12 * 8)
+    over_reruns = [replace(CI, tasks=n, reruns=False).over_reruns for n in (1, 2)]
+    assert (over_reruns, CI.over_reruns) == ([True, False], True)
 
 
 def test_few_tasks_cannot_pass_for_other_tasks():

@@ -45,6 +45,9 @@ def test_a_stable_model_loses_nothing_and_a_hopeless_one_has_no_relative_drop():
     hopeless = robustness([0.04], [[0.0] * 5])
     assert hopeless is not None
     assert hopeless.rd is None
+    hardly = robustness([0.05], [[0.0] * 5])
+    assert hardly is not None
+    assert hardly.rd == 1.0
 
 
 def test_tasks_with_fewer_than_s_variants_do_not_count():
@@ -69,6 +72,8 @@ def test_the_variants_of_all_distances_count():
         (([0.5], [[0.5]], 0), "at least one"),
         (([0.5, 0.5], [[0.5]], 1), "for 1 tasks"),
         (([1.5], [[0.5]], 1), "pass rates"),
+        (([-0.5], [[0.5]], 1), "pass rates"),
+        (([0.5], [[-0.5]], 1), "pass rates"),
         (([0.5], [[np.nan]], 1), "pass rates"),
     ],
 )
