@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_promptse.scoring._compare import compare_runs
+from pytest_promptse.scoring._compare import compare_runs, with_itself
 from pytest_promptse.scoring._noise_floor import null_gap
 from pytest_promptse.scoring._pairing import RecordedPrompt, RecordedTask
 
@@ -64,6 +64,73 @@ def test_a_loss_beyond_the_margin_fails():
     assert worse.verdict == "fail"
     assert worse.message.endswith("worse by 0.020 or more")
     assert worse.n_tasks == 20
+
+
+def steady(rate, *, n=8, names="abcdefgh"):
+    """Return tasks that always pass, and whose variants all have one pass rate."""
+    tasks = [task(name, 1.0, {d: [rate] for d in D}) for name in names]
+    return [replace(one, original=replace(one.original, n=n)) for one in tasks]
+
+
+@pytest.mark.parametrize(
+    ("margin", "verdict", "message"),
+    [
+        (None, None, "drop 0.500, baseline 0.250: +0.250 [+0.250, +0.250]"),
+        (
+            0.25,
+            "fail",
+            "drop 0.500, baseline 0.250: +0.250 [+0.250, +0.250], worse by 0.250 or more",
+        ),
+        (
+            0.26,
+            "inconclusive",
+            (
+                "drop 0.500, baseline 0.250: +0.250 [+0.250, +0.250], does not decide whether it "
+                "is worse by 0.260; tasks not seen leave [-0.212, +0.527]"
+            ),
+        ),
+        (
+            0.6,
+            "pass",
+            "drop 0.500, baseline 0.250: +0.250 [+0.250, +0.250], no worse by 0.600",
+        ),
+    ],
+)
+def test_a_loss_of_the_margin_fails_and_a_smaller_one_may_still_be_larger(margin, verdict, message):
+    found = compare_runs(steady(0.5), steady(0.75), "drop", margin=margin, **OPTIONS)
+    assert (found.verdict, found.message) == (verdict, message)
+
+
+@pytest.mark.parametrize("metric", ["auc_e", "drop"])
+def test_other_numbers_of_samples_are_compared_only_if_these_do_not_matter(metric):
+    found = compare_runs(steady(0.5), steady(0.75, n=16), metric, margin=0.9, **OPTIONS)
+    not_compared = (
+        "AUC-E 0.500, baseline 0.750: -0.250 [-0.250, -0.250], not comparable between 8 and 16 "
+        "samples; compare drop or squared sensitivity"
+    )
+    assert found.verdict == ("pass" if metric == "drop" else "inconclusive")
+    assert (found.message == not_compared) == (metric == "auc_e")
+
+
+def test_runs_without_a_solved_original_have_nothing_to_lose():
+    def unsolved(name):
+        return [task(name, 0.0, {d: [0.0] for d in D})]
+
+    found = compare_runs(unsolved("a"), steady(0.5, names="a"), "auc_e", margin=0.1, **OPTIONS)
+    assert found.message == "AUC-E: this run solved no original, so there is nothing to lose"
+    both = compare_runs(unsolved("a"), unsolved("a"), "auc_e", **OPTIONS)
+    assert both.message.startswith("AUC-E: this run and the baseline solved no original")
+    assert compare_runs(unsolved("a"), unsolved("a"), "drop", **OPTIONS).difference == 0.0
+
+
+@pytest.mark.parametrize(("margin", "verdict"), [(0.1, "pass"), (None, None)])
+def test_equal_completions_differ_by_nothing(margin, verdict):
+    found = compare_runs(steady(0.5), steady(0.5), "drop", margin=margin, **OPTIONS)
+    same = with_itself(found)
+    assert (same.ci95, same.exact, same.verdict) == ((0.0, 0.0), (0.0, 0.0), verdict)
+    assert same.message == "drop 0.500, baseline 0.500: +0.000, the same completions"
+    nothing = compare_runs([], [], "drop", margin=margin, **OPTIONS)
+    assert with_itself(nothing) is nothing
 
 
 def test_no_significant_difference_is_not_mistaken_for_no_worse():

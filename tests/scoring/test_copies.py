@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_promptse.scoring._copies import PromptAnswers, count_answers
+from pytest_promptse.scoring._copies import Answers, PromptAnswers, count_answers
 
 
 def sampled(seed: int, *, copies: float, temperature: float, tokens: int = 20, m: int = 8):
@@ -43,6 +43,24 @@ def test_distinct_answers_and_equal_pairs_are_counted():
     assert (found.n, found.distinct, found.equal_pairs) == (6, 4, 3)
     assert found.expected_pairs is None
     assert not found.copied
+
+
+@pytest.mark.parametrize(("pairs", "copied"), [(20, False), (21, True)])
+def test_answers_are_copied_from_ten_pairs_beyond_twice_the_expected_ones_on(pairs, copied):
+    answers = Answers(n=100, distinct=9, equal_pairs=pairs, expected_pairs=5.0)
+    assert answers.copied == copied
+
+
+def test_the_answers_of_all_prompts_are_counted_even_if_one_lacks_its_probabilities():
+    known = PromptAnswers(labels=[0, 0], logprobs=[-1.0, -1.0], n_tokens=[2, 2])
+    bare = PromptAnswers(labels=[0, 0], logprobs=[-1.0, None], n_tokens=[2, 2])
+    tokenless = PromptAnswers(labels=[0, 0], logprobs=[-1.0, -1.0], n_tokens=[2, None])
+    for other in (bare, tokenless):
+        found = count_answers([other, known], temperature=1.0)
+        assert (found.n, found.equal_pairs, found.expected_pairs) == (4, 2, None)
+    # Each answer is as likely as exp(-1); a pair is equal with the mean of both.
+    found = count_answers([known], temperature=1.0)
+    assert found.expected_pairs == pytest.approx(np.exp(-1.0))
 
 
 def test_greedy_answers_may_all_be_equal():

@@ -162,6 +162,24 @@ def test_up_to_ten_thousand_tasks_that_would_decide_are_named(tasks, named):
     assert gaps.tasks_to_decide(6) == named
 
 
+def test_equal_figures_without_noise_are_not_separated_and_no_tasks_would_decide():
+    gaps = Gaps(gaps=np.zeros(3), sampling=0.0, less_is_better=True, widest=2.0, unseen=0.0)
+    equal = gaps.difference("drop", "a", "b", 2)
+    assert (equal.difference, equal.ci95, equal.better) == (0.0, (0.0, 0.0), None)
+    assert gaps.tasks_to_decide(2) is None
+
+
+@pytest.mark.parametrize(("less_is_better", "better"), [(True, "b"), (False, "a")])
+def test_the_separated_entry_with_the_better_figure_is_better(less_is_better, better):
+    gaps = Gaps(
+        gaps=np.full(40, 0.5), sampling=0.0, less_is_better=less_is_better, widest=2.0, unseen=0.5
+    )
+    found = gaps.difference("drop", "a", "b", 2)
+    # Unseen tasks may turn the difference.
+    assert found.ci95 == pytest.approx((0.5 - (1.0 - 0.025 ** (1 / 40)), 0.5))
+    assert found.better == better
+
+
 def test_tasks_that_agree_leave_the_noise_of_their_samples():
     prompt = RecordedPrompt(n=8, pass_rate=1.0, score=1.0)
     assert rate_variance(prompt) == pytest.approx((8.5 / 9) * (0.5 / 9) / 8)

@@ -423,6 +423,26 @@ def test_collapsed_weights_are_warned_of():
     assert "'mean' or 'uniform'" in warning
 
 
+@pytest.mark.parametrize(
+    ("solved", "said"), [(0, "no sample of an original passes"), (1, "pass@1 is 0.04"), (2, "")]
+)
+def test_a_model_that_solves_hardly_anything_is_warned_of(solved, said):
+    tasks = [
+        TaskSamples(f"t{i}", passes(i < solved, 1), {d: [passes(0, 1)] for d in D})
+        for i in range(25 if solved == 1 else 40)
+    ]
+    lines = score_suite(tasks, distances=D, mode="light", **FAST).warnings
+    found = [line for line in lines if "tasks are few" not in line]
+    assert [line.startswith(said) for line in found] == [True] * bool(said)
+
+
+@pytest.mark.parametrize(("n", "warned"), [(1, False), (2, True), (49, True), (50, False)])
+def test_from_two_to_forty_nine_tasks_are_few(n, warned):
+    tasks = [TaskSamples(f"t{i}", passes(8, 8), {0.1: [passes(8, 8)]}) for i in range(n)]
+    lines = score_suite(tasks, distances=(0.1,), mode="light", **FAST).warnings
+    assert any("tasks are few" in line for line in lines) == warned
+
+
 def test_few_tasks_are_warned_of_and_enough_are_not():
     few = score_suite(suite(4), distances=D, mode="light", **FAST)
     [warning] = few.warnings
@@ -457,7 +477,8 @@ def test_log_probabilities_of_minus_infinity_are_scored_and_missing_ones_are_nam
         (HAND, {"distances": (0.2, 0.1)}, "increase"),
         (HAND, {"distances": (0.1,)}, "variants at distance 0.2"),
         (HAND, {"permutations": 0}, "permutations is 0"),
-        (HAND, {"resamples": 5}, "resamples is 5"),
+        (HAND, {"resamples": 99}, "resamples is 99"),
+        (HAND, {"looks": 0}, "looks is 0: give at least 1, 100 and 1"),
     ],
 )
 def test_input_that_cannot_be_scored_is_refused(tasks, options, said):
