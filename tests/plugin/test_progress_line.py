@@ -36,6 +36,24 @@ def test_the_last_error_is_shown_even_where_other_figures_must_go():
     )
 
 
+def test_a_part_is_left_out_if_it_would_fill_the_line():
+    whole = describe(UNDER_WAY, cost=None, width=120)
+    assert describe(UNDER_WAY, cost=None, width=len(whole) + 1) == whole
+    shorter = describe(UNDER_WAY, cost=None, width=len(whole))
+    assert shorter == whole.removesuffix(", 40 cached")
+    first = "promptse 384 of 1024 samples (38%)"
+    assert describe(UNDER_WAY, cost=None, width=len(first) + 1) == first
+    assert describe(UNDER_WAY, cost=None, width=len(first)) == first[:-2] + "…"
+
+
+@pytest.mark.parametrize(("beyond", "is_shown"), [(44, False), (60, True)])
+def test_an_error_leaves_other_figures_the_columns_beyond_forty_four(beyond, is_shown):
+    now = msgspec.structs.replace(UNDER_WAY, last_error="no")
+    first = "promptse 384 of 1024 samples (38%)"
+    shown = describe(now, cost=None, width=len(first) + beyond)
+    assert shown == first + (", 52 s left" if is_shown else "") + ", last error: no"
+
+
 def test_what_is_not_known_is_left_out():
     begun = Progress(done=0, total=10, cached=0, rate=0.0, eta=None, usage=Usage())
     assert describe(begun, cost=None, width=80) == "promptse 0 of 10 samples (0%)"
@@ -47,7 +65,16 @@ def test_what_is_not_known_is_left_out():
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0.4, "0 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (200, "3 min 20 s"), (7500, "2 h 5 min")],
+    [
+        (0.4, "0 s"),
+        (59.4, "59 s"),
+        (59.6, "1 min 0 s"),
+        (60, "1 min 0 s"),
+        (200, "3 min 20 s"),
+        (3599, "59 min 59 s"),
+        (3600, "1 h 0 min"),
+        (7500, "2 h 5 min"),
+    ],
 )
 def test_a_time_is_given_in_its_two_largest_units(seconds, text):
     assert duration(seconds) == text
@@ -88,9 +115,10 @@ def test_a_terminal_is_left_alone_by_short_waits_and_clean_after_long_ones(time)
     assert not meter.due()
     meter.erase()
     assert drawn == []
-    time.now = 0.3
+    time.now = 0.25
     assert meter.due()
     meter.show("1 of 2")
+    assert not meter.due()
     meter.erase()
     meter.erase()
     assert [("1 of 2" in text, "\x1b[2K" in text) for text in drawn] == [

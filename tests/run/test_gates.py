@@ -59,6 +59,22 @@ def test_figures_that_a_loss_brings_to_0_can_always_fail(decide, options):
     assert decide(original=HALF, variant=HALF, gate="point", max_drop=0.9).verdict == "inconclusive"
 
 
+@pytest.mark.parametrize(
+    ("options", "verdict"),
+    [
+        ({"max_drop": 0.5}, "inconclusive"),
+        ({"max_drop": 0.49}, "pass"),
+        ({"min_auc_e": 0.5}, "inconclusive"),
+        ({"min_auc_e": 0.51}, "pass"),
+    ],
+)
+def test_a_gate_that_the_loss_of_everything_would_just_pass_is_open(decide, options, verdict):
+    gate = decide(gate="point", **options)
+    assert gate.verdict == verdict
+    said = "but the originals score only 0.50, so even the loss of all of it would pass"
+    assert gate.message.endswith(said) == (verdict == "inconclusive")
+
+
 @pytest.mark.parametrize(("interval", "verdict"), [("tasks", "inconclusive"), ("reruns", "pass")])
 def test_intervals_over_reruns_decide_where_other_tasks_might_differ(decide, interval, verdict):
     solved = ("",) * 8
