@@ -33,14 +33,16 @@ _HIDDEN = "***"
 _SECRET_NAMES = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
 # A shorter value is likelier a word than a secret.
 _SHORTEST = 8
+# Repetitions before a fixed text are limited: otherwise a long text of one letter takes minutes.
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     # user:password@ in addresses, with and without a scheme
-    (re.compile(r"(\w[\w+.-]*://)[^\s/@'\"]+@"), rf"\1{_HIDDEN}@"),
-    (re.compile(r"(?<![\w/])[\w.+-]+:[^\s@/:'\"]+@(?=[\w\[])"), f"{_HIDDEN}@"),
+    (re.compile(r"(\w[\w+.-]{0,30}://)[^\s/@'\"]+@"), rf"\1{_HIDDEN}@"),
+    (re.compile(r"(?<![\w/])[\w.+-]{1,255}:[^\s@/:'\"]+@(?=[\w\[])"), f"{_HIDDEN}@"),
     # ?api-key=… and the like
     (
         re.compile(
-            r"([?&;][\w.-]*(?:key|token|secret|passw|pwd|sig|auth|credential)[\w.-]*=)[^&\s'\"#]+",
+            r"([?&;][\w.-]{0,50}(?:key|token|secret|passw|pwd|sig|auth|credential)[\w.-]{0,50}=)"
+            r"[^&\s'\"#]+",
             re.IGNORECASE,
         ),
         rf"\1{_HIDDEN}",

@@ -90,6 +90,13 @@ def test_no_message_holds_what_a_terminal_or_a_runner_acts_on(text):
     assert not any(line.lstrip().startswith(("::", "##[")) for line in message.split("\n"))
 
 
+@pytest.mark.parametrize("unit", ["x", ".", "?key", "x.", "a:", "sk-"])
+def test_a_long_output_of_a_program_costs_no_minutes(unit):
+    began = time.process_time()
+    shown(unit * (50_000 // len(unit)))
+    assert time.process_time() - began < 5.0
+
+
 def test_escapes_say_what_stood_there():
     assert shown("a\x1b[31mb\u202ec\n::error::d") == "a\\x1b[31mb\\u202ec\n\\::error::d"
 
