@@ -2,6 +2,7 @@
 
     python benchmarks/mutation.py --faults 200 --seed 1 --results build/mutation/results.jsonl
     python benchmarks/mutation.py --faults 200 --seed 1 --results … --again   # the survivors
+    python benchmarks/mutation.py --folder run --tests tests/run             # with these tests only
 
 ``mutation_faults.py`` says what a fault is. Equivalent faults, which no test can notice, are listed
 with the reason in ``mutation_equivalent.toml``, each after somebody has looked at it. The rate is
@@ -76,6 +77,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folder", nargs="*", choices=TESTS, default=[*TESTS])
     parser.add_argument("--results", type=Path, default=ROOT / "build/mutation/results.jsonl")
+    parser.add_argument(
+        *("--tests", "-T"),
+        nargs="*",
+        default=[],
+        help="folders and files of tests, such as those that start no other process, instead of "
+        "all that mirror the folders of faults; the share is then a lower limit",
+    )
     parser.add_argument("--work", type=Path, default=ROOT / "build/mutation", help="for the clone")
     parser.add_argument("--again", action="store_true", help="try the survivors again")
     parser.add_argument("--report", action="store_true", help="only print what the results hold")
@@ -101,13 +109,14 @@ def main() -> None:
     ]
     copy = Copy(options.work.resolve())
     copy.make()
-    reach = copy.reach({tests for fault in todo for tests in TESTS[fault.folder]})
+    chosen_tests = dict.fromkeys(TESTS, tuple(options.tests)) if options.tests else TESTS
+    reach = copy.reach({tests for fault in todo for tests in chosen_tests[fault.folder]})
     with closing(Runs(copy, reach)) as tests:
         tests.check()
         for number, fault in enumerate(todo):
             if time.monotonic() > last_begin:
                 break
-            chosen = reach.of(fault, options.test_seconds)
+            chosen = reach.of(fault, options.test_seconds, chosen_tests[fault.folder])
             began = time.monotonic()
             outcome = tests.outcome(fault, chosen) if chosen else "no test reaches it"
             result = Result(
@@ -153,18 +162,18 @@ class Reach:
     seconds: Sequence[float]
     lines: Mapping[str, Mapping[str, Sequence[int]]]
 
-    def of(self, fault: Fault, most_seconds: float) -> dict[str, float]:
+    def of(self, fault: Fault, most_seconds: float, among: Collection[str]) -> dict[str, float]:
         """Return the seconds of the tests that reach a fault, in the order to run them.
 
         The tests of the module's own file come first, since they notice most, and then quick ones
-        before slow ones. All tests reach what is executed at import. Only those of the mirrored
-        folders count.
+        before slow ones. All tests reach what is executed at import. Only those of the folders and
+        files `among` count.
         """
         numbers = self._numbers(fault)
         if self.at_import(fault):
             numbers = set(range(len(self.tests)))
-        mirrored = tuple(f"{folder}/" for folder in TESTS[fault.folder])
-        numbers = {number for number in numbers if self.tests[number].startswith(mirrored)}
+        begins = tuple(path + ("::" if path.endswith(".py") else "/") for path in among)
+        numbers = {number for number in numbers if self.tests[number].startswith(begins)}
         own = f"/test_{Path(fault.path).stem.lstrip('_')}.py::"
 
         def order(number: int) -> tuple[bool, float]:
@@ -231,7 +240,7 @@ class Copy:
         trees = output("git", "rev-parse", "HEAD:pytest_promptse", "HEAD:tests", cwd=ROOT).split()
         version = "-".join(tree[:8] for tree in trees)
         names = sorted(folders)
-        name = "-".join(folder.rpartition("/")[2] for folder in names)
+        name = "-".join(Path(folder).stem for folder in names)
         recorded = self.work / f"reach-{name}-{version}.json"
         if not recorded.exists():
             print(f"recording which lines {', '.join(names)} reach", flush=True)
