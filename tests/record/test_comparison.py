@@ -7,7 +7,7 @@ from record_builders import original_record, run_record, suite_record, task_reco
 
 from pytest_promptse.config._metrics import compared_metrics
 from pytest_promptse.config._option_types import Margin
-from pytest_promptse.record._comparison import compare_records
+from pytest_promptse.record._comparison import compare_records, recorded
 from pytest_promptse.record._figures import RoundsRecord
 from pytest_promptse.record._outcomes import comparison_outcome
 from pytest_promptse.record._schema import ModelRecord, Record, SuiteRecord, TaskRecord
@@ -97,6 +97,18 @@ def shown(current: Record, baseline: Record, *margins: Margin, verbosity: int = 
     found = compare_records(current, baseline, name="main", margins=margins)
     current = replace(current, comparisons=found)
     return render_comparisons(current, width=width, colours=False, verbosity=verbosity)
+
+
+@pytest.mark.parametrize(("score", "light", "expected"), [(0.25, False, 0.25), (0.25, True, 0.5)])
+def test_a_prompt_is_compared_by_its_score_or_in_light_mode_by_its_pass_rate(
+    score, light, expected
+):
+    prompt = variant(0.5, 0.3, score=score, n=4, ess=3.0, excess=0.1)
+    found = recorded(prompt, light=light)
+    assert (found.score, found.pass_rate, found.distance) == (expected, 0.5, 0.3)
+    assert (found.n, found.ess, found.excess) == (4, 3.0, 0.1)
+    unscored = replace(prompt, score=None)
+    assert (recorded(unscored, light=light) is None) == (not light)
 
 
 def test_every_figure_is_compared():
