@@ -56,7 +56,7 @@ def lowest(session: nox.Session) -> None:
     with tempfile.TemporaryDirectory() as folder:
         needs, pins = Path(folder, "lowest.in"), Path(folder, "lowest.txt")
         needs.write_text("\n".join(dict.fromkeys(direct)) + "\n", encoding="utf-8")
-        session.run(
+        session.run_install(
             *("uv", "pip", "compile", "--quiet", "--resolution", "lowest-direct"),
             # The oldest that were built for this Python.
             *("--only-binary", ":all:", "--python", f"{session.virtualenv.bin}/python"),
