@@ -123,31 +123,18 @@ def _pass_rates_only(models: int) -> Callable[[int, np.random.Generator], list[T
     return lambda n, rng: losing(n, tuple(rates), (0.0,) * models, rng)
 
 
-def _concentrated(
-    lost: float, *, in_share: float, rest: float = 0.0, entries: int = 2
-) -> Callable[[int, np.random.Generator], list[Truth]]:
-    """Models with the same mean drop: the first in each task, each other one mostly in few tasks.
-
-    Each of the others loses `lost` in an own share `in_share` of the tasks, and `rest` elsewhere.
-    """
-    everywhere = lost * in_share + rest * (1.0 - in_share)
+def _concentrated(share: float) -> Callable[[int, np.random.Generator], list[Truth]]:
+    """Two models that lose as much: 0.05 in each task, or more in a share of the tasks."""
 
     def draw(n: int, rng: np.random.Generator) -> list[Truth]:
         q = np.full(n, 0.9)
-        drops = [np.full(n, everywhere)]
-        drops += [np.where(rng.random(n) < in_share, lost, rest) for _ in range(entries - 1)]
-        # A drop below 0 is a gain, which needs an original that seldom passes.
-        originals = [np.where(drop < 0.0, q + drop, q) for drop in drops]
-        return [
-            Truth(original, np.repeat((original - drop)[:, None], VARIANTS, axis=1))
-            for original, drop in zip(originals, drops, strict=True)
-        ]
+        hit = rng.random(n) < share
+        lost = (np.full(n, 0.05), np.where(hit, 0.05 / share, 0.0))
+        return [Truth(q, np.repeat((q - loss)[:, None], VARIANTS, axis=1)) for loss in lost]
 
     return draw
 
 
-MANY = "8 "
-"""How the names of worlds with many models begin."""
 WORLDS: Mapping[str, Callable[[int, np.random.Generator], list[Truth]]] = {
     "4 equal models": _equal(4),
     "8 equal models": _equal(8),
@@ -155,15 +142,8 @@ WORLDS: Mapping[str, Callable[[int, np.random.Generator], list[Truth]]] = {
     "8 stable models, pass rates 0.3 to 0.95": _pass_rates_only(8),
     "drops 0.01, 0.03, 0.09, 0.22 from 0.9": _users_models,
     "the same from 0.9, 0.6, 0.95, 0.75": _of_unequal_skill,
-    "0.05 in each task, or 0.25 in a fifth": _concentrated(0.25, in_share=0.2),
-    "0.05 in each task, or 0.9 in one of 18": _concentrated(0.9, in_share=1 / 18),
-    "0.15 in each task, or 0.9 in one of 6": _concentrated(0.9, in_share=1 / 6),
-    "8 models: 0.05 in each task, or 0.9 in one of 18": _concentrated(
-        0.9, in_share=1 / 18, entries=8
-    ),
-    "0 in each task, or 0.05 and a gain of 0.85 in one of 18": _concentrated(
-        -0.85, in_share=1 / 18, rest=0.05
-    ),
+    "0.05 in each task, or 0.25 in a fifth": _concentrated(0.2),
+    "0.05 in each task, or 0.9 in one of 18": _concentrated(0.05 / 0.9),
 }
 
 
@@ -240,7 +220,7 @@ def separations(measured: Sequence[Measured]) -> list[Difference]:
                 measured[b].figures[metric],
                 variances=measured[a].sampling[metric] + measured[b].sampling[metric],
             )
-            differences.append(gaps.difference(metric, str(a), str(b), entries=len(measured)))
+            differences.append(gaps.difference(metric, str(a), str(b), len(DECIDING) * len(pairs)))
     return differences
 
 

@@ -14,9 +14,8 @@ equal entries too often with few tasks, and that of a bootstrap is infinite ther
 
 Few tasks may all miss a kind of task in which one entry is much worse. Their differences then vary
 little, and Student's interval is too narrow. The exact interval of each pair therefore has to
-exclude 0 as well. In it, an entry may lose everything in unseen tasks. An entry whose bad tasks are
-all unseen errs with all of its pairs at once, so the level is divided by the number of entries: all
-of these errors together occur in at most 5 % of the rankings.
+exclude 0 as well. In it, unseen tasks differ by as much as the best and the worst measured task of
+the two entries. Its level is not divided: that would hide most true differences below 100 tasks.
 """
 
 from __future__ import annotations
@@ -52,8 +51,8 @@ if TYPE_CHECKING:
 _NORMAL = NormalDist()
 _TAIL = 0.025
 _POWER = 0.8
-# Draws of the weights of tasks: at least this number, and enough for the tails at a shared level.
-_DRAWS, _DRAWS_OF_ENTRY = 999, 100
+# Draws of the weights of tasks.
+_DRAWS = 999
 # A plan for more tasks than this decides nothing in practice.
 _MOST_TASKS = 10_000
 
@@ -128,7 +127,8 @@ def rank(
         and (theirs := values[other, metric]) is not None
         and ours.size == theirs.size
     }
-    differences = [pair.difference(*key, entries=len(runs)) for key, pair in pairs.items()]
+    comparisons = len(DECIDING) * math.comb(len(runs), 2)
+    differences = [pair.difference(*key, comparisons) for key, pair in pairs.items()]
     figures = {
         name: {
             metric.name: None if (by_task := values[name, metric.name]) is None else _mean(by_task)
@@ -144,7 +144,7 @@ def rank(
         tasks
         for (_, *names), pair in pairs.items()
         if rivals and {*names} == {first, rivals[0]}
-        if (tasks := pair.tasks_to_decide(entries=len(runs))) is not None
+        if (tasks := pair.tasks_to_decide(comparisons)) is not None
     ]
     return Ranking(
         n_tasks=len(next(iter(runs.values()))),
@@ -170,9 +170,8 @@ class Gaps(NamedTuple):
 
     ``gaps`` has shape (n tasks,). Sampling varies their mean with at least the variance
     ``sampling``, even if all tasks happen to have the same difference. ``widest`` is the largest
-    possible difference. ``unseen`` is the largest one in tasks that were not measured: one entry
-    loses everything there, and the other gains as much as in the measured task with the largest
-    gain.
+    possible difference, and ``unseen`` the largest one that tasks which were not measured are
+    assumed to have.
     """
 
     gaps: Floats
@@ -202,7 +201,7 @@ class Gaps(NamedTuple):
             sampling=variances / ours.size**2,
             less_is_better=METRICS[metric].less_is_better,
             widest=high - low,
-            unseen=high - min(0.0, float(measured.min())),
+            unseen=float(np.ptp(measured)),
         )
 
     @property
@@ -211,18 +210,18 @@ class Gaps(NamedTuple):
         n = self.gaps.size
         return self.sampling if n == 1 else max(self.sampling, float(self.gaps.var(ddof=1)) / n)
 
-    def difference(self, metric: str, name: str, other: str, *, entries: int) -> Difference:
-        """Return the difference of two of `entries` entries, with an interval.
+    def difference(self, metric: str, name: str, other: str, comparisons: int) -> Difference:
+        """Return the difference of two entries, with an interval that shares its level.
 
-        The intervals of all pairs in both figures hold together with 95 %.
+        `comparisons` is the number of intervals that hold together with 95 %.
         """
         n, mean = self.gaps.size, _mean(self.gaps)
-        half = _quantile(n, 1.0 - _student_tail(entries)) * math.sqrt(self.variance)
+        level = 1.0 - _TAIL / comparisons
+        half = _quantile(n, level) * math.sqrt(self.variance)
         exact = exact_interval(
             self.gaps,
             bounds=(-self.unseen, self.unseen),
-            resamples=max(_DRAWS, _DRAWS_OF_ENTRY * entries),
-            looks=_looks(entries),
+            resamples=_DRAWS,
             # All pairs share their draws, so turning a pair only changes the signs.
             rng=generator(0, "ranking", str(n)),
         )
@@ -240,10 +239,8 @@ class Gaps(NamedTuple):
             better=winner if separated else None,
         )
 
-    def tasks_to_decide(self, *, entries: int) -> int | None:
-        """Return roughly how many tasks separate two of `entries` entries with 80 %.
-
-        None for too many.
+    def tasks_to_decide(self, comparisons: int) -> int | None:
+        """Return roughly how many tasks separate the entries with 80 %, or None for too many.
 
         The formula is that of the paired t-test for large samples, at the level of `difference`.
         There must also be so many tasks that the unseen ones cannot make up for the difference.
@@ -251,12 +248,12 @@ class Gaps(NamedTuple):
         n, mean = self.gaps.size, _mean(self.gaps)
         if n == 1 or not mean:
             return None
-        quantiles = _NORMAL.inv_cdf(1.0 - _student_tail(entries)) + _NORMAL.inv_cdf(_POWER)
-        by_student = math.ceil(quantiles**2 * n * self.variance / mean**2)
-        share = abs(mean) / (abs(mean) + self.unseen)
-        by_unseen = math.ceil(math.log(_TAIL / _looks(entries)) / math.log1p(-share))
-        tasks = max(n + 1, by_student, by_unseen)
-        return tasks if tasks <= _MOST_TASKS else None
+        quantiles = _NORMAL.inv_cdf(1.0 - _TAIL / comparisons) + _NORMAL.inv_cdf(_POWER)
+        tasks = math.ceil(quantiles**2 * n * self.variance / mean**2)
+        if self.unseen:
+            share = abs(mean) / (abs(mean) + self.unseen)
+            tasks = max(tasks, math.ceil(math.log(_TAIL) / math.log1p(-share)))
+        return max(n + 1, tasks) if tasks <= _MOST_TASKS else None
 
 
 def ordered(
@@ -288,16 +285,6 @@ def ordered(
         order += sorted(layer, key=key)
         rest = [name for name in rest if name not in layer]
     return {name: _standing(name, order[0], differences) for name in order}
-
-
-def _student_tail(entries: int) -> float:
-    """Return the level of one side of Student's interval: all pairs and both figures share it."""
-    return _TAIL / (len(DECIDING) * math.comb(entries, 2))
-
-
-def _looks(entries: int) -> int:
-    """Return by what the level of the exact interval is divided, 1 for two entries."""
-    return math.ceil(entries / 2)
 
 
 def _quantile(n: int, level: float) -> float:

@@ -49,7 +49,7 @@ def ask(record):
     return ask
 
 
-SURE = {"short": [0.9] * 24, "long": [0.6] * 24, "vague": [0.1, 0.3] * 12}
+SURE = {"short": [0.9] * 12, "long": [0.6] * 12, "vague": [0.1, 0.3] * 6}
 
 
 def shown(record, *, width=80, verbosity=0):
@@ -67,7 +67,7 @@ def test_one_ranking_over_all_suites_of_a_model(ask, record):
     # No template drops, and each solves separately fewer variants than the one before it.
     assert [entry.name for entry in ranking.entries] == ["short", "long", "vague"]
     assert [entry.standing for entry in ranking.entries] == ["first", *["solves fewer"] * 2]
-    assert ranking.n_tasks == 24
+    assert ranking.n_tasks == 12
     assert [entry.pareto for entry in ranking.entries] == [True, False, False]
 
 
@@ -118,7 +118,7 @@ def dropping(made, **drops):
 
 
 def test_the_sentence_that_decides_says_what_is_dropped_less(ask):
-    made = ask(guard=[0.8] * 60, plain=[0.95] * 60, old=[0.9] * 60)
+    made = ask(guard=[0.8] * 40, plain=[0.95] * 40, old=[0.9] * 40)
     [ranking] = dropping(made, guard=0.0, plain=0.15, old=0.1).rankings
     text = decision(ranking)
     assert text.startswith("Take guard: it drops 0.100 less than the next, old (0.0")
@@ -164,7 +164,7 @@ def test_a_stable_template_that_solves_less_is_named_with_what_it_drops_less(ask
 def test_the_summary_ranks_and_names_what_is_separated(ask):
     text = shown(ask(**SURE))
     assert "tiny with 3 templates" in text
-    assert "Templates of tiny, over 24 tasks" in text
+    assert "Templates of tiny, over 12 tasks" in text
     assert "Take short: it solves 0.300 more" in text
     titles = next(line.split() for line in text.splitlines() if line.startswith("template  "))
     assert titles == [
