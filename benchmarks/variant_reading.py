@@ -114,7 +114,7 @@ def emotion_share(written: Written, language: Language) -> float:
     """
     feeling = language.feelings[written.variant.emotion or ""]
     cue = written.variant.cues.get("emotion", "")
-    phrases = {*feeling.cues, *feeling.sentences, *feeling.scenes, *feeling.closings}
+    phrases = {*feeling.utterances, *feeling.sentences, *feeling.scenes, *feeling.closings}
     said = sum(len(words(phrase)) for phrase in written.phrases if phrase in phrases)
     if not any(words(phrase.lower()) == words(cue.lower()) for phrase in written.phrases):
         said += len(words(cue))

@@ -25,7 +25,7 @@ FACTS_OF_PROMPTS = frozenset(
 """Facts about a prompt that come from the document model, in addition to those from patterns."""
 KINDS = frozenset(
     """
-    ask closing cue form greeting intro remark role scene sentence
+    ask closing cue form greeting intro note remark role scene sentence talk
     """.split()  # noqa: SIM905 - a list of words
 )
 """The kinds of phrases, which are facts too."""

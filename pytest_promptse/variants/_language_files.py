@@ -341,10 +341,11 @@ def _clauses_of(slug: str) -> tuple[str, str]:
 def _feeling(name: str, entry: YamlNode, lint: Lint | None, older: Feeling | None) -> Feeling:
     """Return the phrases of an emotion or a control. Those of `older` are kept.
 
-    Without `older`, all fields but ``scenes`` are required, or ``topics`` and ``joint`` instead.
+    Without `older`, ``style``, ``cues``, ``sentences`` and ``closings`` are required, or ``topics``
+    and ``joint`` instead.
     """
     phrases = {"cues": "cue", "sentences": "sentence", "closings": "closing"}
-    added = {**phrases, "scenes": "sentence"}
+    added = {**phrases, "notes": "cue", "talk": "cue", "scenes": "sentence"}
     clauses = _snippets("clause", lint)
     readers: dict[str, Reader] = {
         "style": _style,

@@ -139,7 +139,9 @@ class Style:
 class Feeling:
     """The phrases of one emotion or control condition in one language.
 
-    ``cues`` are utterances of a few words, ``sentences`` whole sentences, ``closings`` last words.
+    ``cues`` are utterances of a few words that suit every place. ``notes`` suit a text that the
+    writer passes on, such as a ticket or code, and ``talk`` suits a message of the writer's own.
+    ``sentences`` are whole sentences, ``closings`` last words.
     ``scenes`` are sentences that set a place or a time; a variant has at most one. ``topics`` are
     the clauses of the small talk of a control condition, by topic, and ``joint`` joins two of them.
     """
@@ -148,9 +150,16 @@ class Feeling:
     cues: tuple[str, ...]
     sentences: tuple[str, ...]
     closings: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    talk: tuple[str, ...] = ()
     scenes: tuple[str, ...] = ()
     topics: tuple[tuple[str, ...], ...] = ()
     joint: str = "{0}. {1}"
+
+    @property
+    def utterances(self) -> tuple[str, ...]:
+        """The utterances of a few words, for every place."""
+        return (*self.cues, *self.notes, *self.talk)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,7 +253,8 @@ class Language:
         """Every snippet, with its alternatives unresolved, and the text of every introduction."""
         phrases: list[str] = []
         for feeling in (*self.feelings.values(), *self.controls.values()):
-            phrases += [*feeling.cues, *feeling.sentences, *feeling.scenes, *feeling.closings]
+            phrases += [*feeling.utterances, *feeling.sentences, *feeling.scenes]
+            phrases += feeling.closings
             phrases += chain.from_iterable(feeling.topics)
         for clauses in (*self.roles.values(), *self.collaboration.values()):
             phrases += clauses

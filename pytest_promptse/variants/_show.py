@@ -116,7 +116,7 @@ def _introductions(language: Language, emotion: str) -> Iterator[_Phrase]:
 
 def _feeling(feeling: Feeling) -> list[_Phrase]:
     kinds = (
-        ("cue", feeling.cues),
+        ("cue", feeling.utterances),
         ("sentence", (*feeling.sentences, *feeling.scenes)),
         ("closing", feeling.closings),
     )

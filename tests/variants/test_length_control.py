@@ -40,7 +40,7 @@ def test_a_control_has_as_many_added_words_as_the_variant_beside_it():
 def test_a_control_shows_no_emotion_and_no_persona_and_is_no_copy():
     library = load_library()
     english = library.languages["en"]
-    felt = {s for f in english.feelings.values() for s in (*f.sentences, *f.cues, *f.scenes)}
+    felt = {s for f in english.feelings.values() for s in (*f.sentences, *f.utterances, *f.scenes)}
     made = pairs(TASK, generate(TASK, Selection(per_distance=8)).variants)
     assert len({control.text for _, control in made} | {TASK.prompt}) == len(made) + 1
     for variant, control in made:

@@ -27,9 +27,9 @@ _STANDING_IN = 12
 _PATIENCE, _MOST_MISSES = 32, 2000
 _T = TypeVar("_T")
 
-VERSION = "14"
+VERSION = "15"
 """Increase this with every change of the variants by rules, including the shipped phrases."""
-_NEUTRAL_VERSION = "14"
+_NEUTRAL_VERSION = "15"
 """The version of the neutral control, whose phrases are its own."""
 _DRAWS = "8"
 """The version whose seeds are used. Changed phrases alone keep it, so that variants without them

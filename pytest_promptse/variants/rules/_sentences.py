@@ -97,7 +97,11 @@ class SentenceGenerator:
 
     def cue(self, most: int, *, said: Sequence[Said] = ()) -> Said:
         """Return an utterance of at most `most` words that fits beside `said`."""
-        return self._felt(self._draw(most, said=said, cue=self.feeling.cues))
+        feeling = self.feeling
+        drawn = self._draw(
+            most, said=said, cue=feeling.cues, note=feeling.notes, talk=feeling.talk
+        )
+        return self._felt(drawn)
 
     def feel(self, most: int, *, said: Sequence[Said] = (), scene: bool = True) -> Said:
         """Return a sentence of emotion that fits after `said`. With `scene` it may set a scene.

@@ -123,7 +123,9 @@ def read_setting(document: Document, language: Language) -> Setting:
         and (_first_kind(document) not in _HEADED or "chatty" in asserted)
     )
     story = frame == "prose" and "story" in asserted
-    if frame == "mail" or story:
+    # A letter of a student or about somebody's own life does not come from a company.
+    private = not asserted.isdisjoint((*_OWN_LIFE, "studies"))
+    if story or (frame == "mail" and not private):
         asserted |= {"company"}
     own_matter = in_own_voice and not asserted.isdisjoint(("company", "trouble"))
     if frame in ("stub", "tagged") or story or own_matter:
