@@ -28,6 +28,7 @@ _PRONOUN = re.compile(r"I\b")
 _CUE_WORDS, _FEEL_WORDS, _ASK_WORDS, _INTRO_WORDS = 9, 10, 7, 10
 _INTRODUCED, _BRIEF_INTRO_WORDS, _GREETED_FEEL_WORDS = 6, 4, 6
 _LONG_FEEL_WORDS, _PERSONA_WORDS, _LONG_PERSONA_WORDS = 14, 19, 30
+_ASKED = 0.95
 
 
 @dataclass(frozen=True)
@@ -482,8 +483,11 @@ class Composer:
         return round(number * self.source.language.words_each)
 
     def _revoiced(self, share: float) -> float:
-        """Return the share of rephrased requests: `share`, or 1 for a writer who always asks."""
-        return 1 if self.writer.feeling.style.asks else share
+        """Return the share of rephrased requests: `share`, or nearly all for a writer who asks.
+
+        Not all, since no introduction of a persona may be short enough beside the words of a form.
+        """
+        return _ASKED if self.writer.feeling.style.asks else share
 
     def _form(self, *, light: bool) -> Form | None:
         act, facts_of = self.source.request, self.source.language.coherence.facts_of

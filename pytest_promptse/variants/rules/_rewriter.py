@@ -66,7 +66,7 @@ class RulesRewriter(Rewriter):
 
     @property
     def version(self) -> str:
-        """``13`` for the shipped library, ``13+digest`` for one with a team's own entries."""
+        """``15`` for the shipped library, ``15+digest`` for one with a team's own entries."""
         return (_NEUTRAL_VERSION if self.stands_for else VERSION) + self._own_entries
 
     @property
