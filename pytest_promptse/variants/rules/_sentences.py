@@ -98,9 +98,7 @@ class SentenceGenerator:
     def cue(self, most: int, *, said: Sequence[Said] = ()) -> Said:
         """Return an utterance of at most `most` words that fits beside `said`."""
         feeling = self.feeling
-        drawn = self._draw(
-            most, said=said, cue=feeling.cues, note=feeling.notes, talk=feeling.talk
-        )
+        drawn = self._draw(most, said=said, cue=feeling.cues, note=feeling.notes, talk=feeling.talk)
         return self._felt(drawn)
 
     def feel(self, most: int, *, said: Sequence[Said] = (), scene: bool = True) -> Said:
