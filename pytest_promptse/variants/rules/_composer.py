@@ -476,6 +476,9 @@ class Composer:
         comma = document.text[: document.salutation].rstrip().endswith((",", "\uff0c"))
         if comma and not _PRONOUN.match(text):
             text = text[:1].lower() + text[1:]
+        if document.text[document.salutation :].lstrip()[:1].islower() and not self.writer.lowered:
+            # A sentence cannot end before a small letter in a message that has capitals.
+            text = text if text.endswith("..") else text.removesuffix(".")
         return text if not text[-1].isalnum() else text + self.writer.feeling.style.run_on
 
     def _words(self, number: float) -> int:

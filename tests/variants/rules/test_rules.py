@@ -613,6 +613,12 @@ def test_a_chat_message_has_its_writers_words_after_its_greeting_and_thanks_at_i
         assert first[0].islower()
 
 
+def test_no_sentence_ends_before_the_small_letter_that_a_message_with_capitals_goes_on_with():
+    prompt = "Hey team, we need a function `f(x)`. It doubles x. Zero stays zero."
+    for variant in generate(Task(id="c", prompt=prompt), Selection(per_distance=12)).variants:
+        assert not re.search(r"(?<!\.)\. we need a function", variant.text), variant.text
+
+
 @pytest.mark.parametrize(
     "prompt", ["Hey Ben, could you write this?\n\n```\nf(x)\n", "@anna can you write:\n\ndef f(x):"]
 )
