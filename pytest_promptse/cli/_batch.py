@@ -34,9 +34,9 @@ def add_parser(subparsers: Subparsers) -> None:
 
     import_ = commands.add_parser(
         "import",
-        help="store the completions in result files",
-        description="Store the completions in result files. The exit code is 1 while completions "
-        "of the batch are missing.",
+        help="read completions from result files into the store",
+        description="Read the completions from result files into the store. The exit code is 1 "
+        "while completions of the batch are missing.",
     )
     import_.add_argument("results", nargs="+", type=Path, metavar="FILE", help="a result file")
     import_.add_argument(

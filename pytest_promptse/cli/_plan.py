@@ -42,7 +42,7 @@ def add_parser(subparsers: Subparsers) -> None:
         "--interval",
         choices=("tasks", "reruns"),
         default="tasks",
-        help="what the gate covers: other tasks too (default), or reruns of these tasks",
+        help="what the gate covers: these and other tasks (default), or reruns of these tasks only",
     )
     plan.add_argument(
         "--pass-rate",

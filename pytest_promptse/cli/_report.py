@@ -1,4 +1,4 @@
-"""``promptse report``: print the summary of a saved record or write it as another report."""
+"""``promptse report``: print the summary of a saved record, or write a report from it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def add_parser(subparsers: Subparsers) -> None:
     """Add the ``report`` command, which sets ``func``. ``func`` returns the exit code."""
     report = subparsers.add_parser(
         "report",
-        help="show a saved record, or write it as another report",
+        help="show a saved record, or write a report from it",
         description="Print the summary of a saved record, or write the given reports.",
     )
     report.add_argument(

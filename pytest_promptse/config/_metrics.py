@@ -69,7 +69,7 @@ class Metric:
     loss_of
         ``"scores"`` or ``"rates"`` if variants cannot change the figure by more than the mean score
         or pass rate of the originals. A gate with a threshold beyond that could never fail, so it
-        does not pass either. None if a gate can fail with every threshold.
+        must not pass either. None if a gate can fail with every threshold.
     copies_cause
         The verdict that can be wrong if a server returns copies of completions. The gate does not
         give this verdict if there are copies. It is ``"fail"`` if the noise of independent samples

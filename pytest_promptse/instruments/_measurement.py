@@ -53,8 +53,8 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # n
 class SuiteSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The settings that every kind of suite has. Instruments add their own in a subclass.
 
-    A setting ``min_NAME`` or ``max_NAME`` is a bound of the figure ``NAME``. It makes a gate if it
-    is not None.
+    A setting ``min_NAME`` or ``max_NAME`` is a bound of the figure ``NAME``. A bound that is not
+    None makes a gate.
 
     Attributes
     ----------

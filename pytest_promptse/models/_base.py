@@ -235,10 +235,10 @@ class Backend(Protocol):
         """
 
     async def complete(self, request: Request) -> Response:
-        """Answer one request. The sampler retries failed requests, so a backend does not.
+        """Answer one request. The sampler retries failed requests, so a backend must not.
 
         If a response has fewer than ``request.n`` completions, the sampler requests the others one
-        by one. A response has at least one completion.
+        by one. A response must have at least one completion.
 
         Parameters
         ----------

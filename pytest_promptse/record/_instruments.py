@@ -29,7 +29,7 @@ __all__ = [
 class FigureRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A figure with its 95 % interval. ``value`` is None if it could not be computed.
 
-    Comparisons show the figures of one ``group`` as one table, so all of them have the same
+    Comparisons show the figures of one ``group`` as one table, so they must have the same
     ``kind``. The terminal shows only groups that are ``brief``. ``reference`` is a value to compare
     with, such as a norm, and ``baseline`` the value in the baseline of the run. If ``correlated``
     is True, comparisons show the correlation of the figure with AUC-E over models.

@@ -395,7 +395,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
     ``metrics`` describes the figures of suites by name. ``usage`` includes the requests of an
     ``llm:`` rewriter and of ``--promptse-variant-judge``.
-    ``shard`` is the plan of a run in shards, which ``promptse merge`` of the same version reads.
+    ``shard`` is the plan of a sharded run. Only ``promptse merge`` of the version that wrote it
+    reads it.
     """
 
     schema: str

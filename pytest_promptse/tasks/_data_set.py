@@ -37,8 +37,8 @@ class DataSet(Sequence["Task"]):
     Raises
     ------
     TaskError
-        On first use, if the file cannot be read. Also if a task is invalid or repeats an id, if an
-        id in `only` does not exist, or if `limit` is below 1.
+        On first use, if the file cannot be read. The error is also raised if a task is invalid or
+        repeats an id, if an id in `only` does not exist, or if `limit` is below 1.
     """
 
     name: ClassVar[str]

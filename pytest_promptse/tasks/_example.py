@@ -58,8 +58,8 @@ class Example:
     ------
     TaskError
         If `call` is not a call whose arguments can be evaluated, or if not exactly one of `expect`
-        and `raises` is given. Also if `expect` contains a NaN, or if `raises` or `approx` has an
-        invalid value.
+        and `raises` is given. The error is also raised if `expect` contains a NaN, or if
+        `raises` or `approx` has an invalid value.
     """
 
     call: str

@@ -83,8 +83,9 @@ class Task:
     Raises
     ------
     TaskError
-        If the prompt is empty, or if no entry point is given and the prompt contains none. Also if
-        an example calls a different name, or if both `tests` and `examples` are given.
+        If the prompt is empty, or if no entry point is given and the prompt contains none. The
+        error is also raised if an example calls a different name, or if both `tests` and `examples`
+        are given.
     """
 
     id: str

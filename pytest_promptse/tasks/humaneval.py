@@ -77,8 +77,9 @@ class HumanEval(DataSet):
     Raises
     ------
     TaskError
-        On first use, if the data set is missing or differs from the published one. Also if a line
-        is invalid or repeats an id, if an id in `only` does not exist, or if `limit` is below 1.
+        On first use, if the data set is missing or differs from the published one. The
+        error is also raised if a line is invalid or repeats an id, if an id in `only` does not
+        exist, or if `limit` is below 1.
     """
 
     name = "humaneval"

@@ -79,8 +79,8 @@ class MultiPLE(DataSet):
     ------
     TaskError
         On first use, if the file cannot be read, a line is invalid or repeats a name, or its
-        language is not one of these. Also if a name in `only` does not exist, or if `limit` is
-        below 1.
+        language is not one of these. The error is also raised if a name in `only`
+        does not exist, or if `limit` is below 1.
     """
 
     name = "multipl_e"
