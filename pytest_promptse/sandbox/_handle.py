@@ -176,9 +176,11 @@ _LOOKS_PLAIN = re.compile(
     r"|inf|nan|None|True|False|-?\d+ days?)\b.*",
     re.DOTALL,
 )
-_CONVERSIONS = frozenset(
+CONVERSIONS = frozenset(
     ["int", "float", "complex", "index", "round", "trunc", "floor", "ceil", "bytes", "bool"]
 )
+"""Special methods that convert an object to a plain value."""
+
 _READS = frozenset({"len", "iter", "next", "getitem", "contains", "reversed"})
 _PRESERVING = frozenset({"neg", "pos", "abs", "invert"})
 COMPARING = words(
@@ -247,7 +249,7 @@ def asked(name: str) -> Callable[..., Any]:
 
     def method(self: Any, *args: Any) -> Any:
         level = level_of(self)
-        if level and (name in _CONVERSIONS or (level > 1 and name in _READS)):
+        if level and (name in CONVERSIONS or (level > 1 and name in _READS)):
             refuse(self, f"{name} of a result")
         result = self.promptse_owner.ask("operate", name, self, *args)
         if level and name in _PRESERVING:

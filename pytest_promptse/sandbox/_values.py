@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox._handle import (
     COMPARING,
+    CONVERSIONS,
     BoundMethod,
     Handle,
     ProgramValue,
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 MUTABLE = (list, dict, set, bytearray, deque)
 _BY_ARGUMENTS = (Fraction, date, time, datetime, timedelta)
 _PICKLE = 4
+_CONVERTING = frozenset(f"__{name}__" for name in CONVERSIONS)
+_SIGNS = words("__neg__ __pos__ __abs__")
 _OF_CONTENT = COMPARING | words("count index find rfind rindex startswith endswith")
 
 
@@ -98,15 +101,14 @@ def _read(self: Any, name: str) -> Any:
     if name.startswith("promptse_") or is_unread(name) or link_of(self) is None:
         return object.__getattribute__(self, name)
     info = self.promptse_info
-    if name in info.base_names:
-        if name in _OF_CONTENT:
-            refresh(self)
-            return _compared(self, name)
-        if not info.mutable and name not in info.overrides:
-            return object.__getattribute__(self, name)
-        if callable(getattr(info.base, name)):
-            return BoundMethod(self, name)
-    return ProgramValue.__getattr__(self, name)
+    if name not in info.base_names:
+        return ProgramValue.__getattr__(self, name)
+    if name in _OF_CONTENT:
+        refresh(self)
+        return _compared(self, name)
+    plain = object.__getattribute__(self, name)
+    is_own = info.mutable or (name in info.overrides and not name.startswith("_"))
+    return BoundMethod(self, name) if is_own and callable(plain) else plain
 
 
 def _compared(self: Any, name: str) -> Any:
@@ -161,6 +163,22 @@ def _binary(name: str, prefix: str, base: Any) -> Callable[..., Any]:
         if not is_loose:
             refuse(self, f"the result of {name}")
         return ask(self, other, *modulo)
+
+    return method
+
+
+@cache
+def _unary(name: str, base: Any) -> Callable[[Any], Any]:
+    plain = getattr(base, f"__{name}__")
+
+    def method(self: Any) -> Any:
+        expected = plain(self)
+        result = self.promptse_owner.ask("operate", name, self)
+        if (is_of_program(result) or type(result) is type(expected)) and result == expected:
+            return result
+        if expected == expected:  # noqa: PLR0124 - not a nan
+            refuse(self, f"the result of {name}")
+        return expected
 
     return method
 
@@ -221,7 +239,7 @@ def value_namespace(info: ClassInfo) -> dict[str, Any]:
     special_names = {
         special
         for special in SPECIALS - {"__hash__", *orders}
-        if special in info.overrides
+        if special in info.overrides - _CONVERTING
         or (special in info.specials and not hasattr(base, special))
         or (info.mutable and hasattr(base, special))
         or (issubclass(base, PurePath) and special in ("__truediv__", "__rtruediv__"))
@@ -234,6 +252,8 @@ def value_namespace(info: ClassInfo) -> dict[str, Any]:
             names[special] = _OF_SETS[special]
         elif special in operators:
             names[special] = _binary(*operators[special], base)
+        elif special in _SIGNS and hasattr(base, special):
+            names[special] = _unary(special.strip("_"), base)
         elif special in METHODS:
             names[special] = METHODS[special]
     if info.mutable or "__contains__" in info.overrides:

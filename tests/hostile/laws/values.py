@@ -392,3 +392,47 @@ def f(x):
 ''', honest='def f(x): return 4')
 def test_a_circle_of_causes(candidate):
     assert candidate(2) == 4
+
+
+FLOAT = 'def f(x): return float(x * x)'
+
+
+@attack(6,
+    'class N(float):\n    def __abs__(s): return 1e300\ndef f(x): return N(7)',
+    'from fractions import Fraction\nclass N(Fraction):\n    def __abs__(s): return 10 ** 300\ndef f(x): return N(7)',
+    'class N(complex):\n    def __abs__(s): return N(1e300)\ndef f(x): return N(7)',
+    honest=FLOAT)
+def test_a_tolerance_of_the_value(candidate):
+    assert 9.0 == pytest.approx(candidate(3))
+    assert pytest.approx(candidate(3)) == 9.0
+
+
+@attack(6,
+    'class N(float):\n    def __abs__(s): return N(1e300)\ndef f(x): return N(7)',
+    'class N(int):\n    def __pos__(s): return 10 ** 9\n    def __neg__(s): return -10 ** 9\n    def __float__(s): return 1e9\ndef f(x): return N(7)',
+    'class N(float):\n    def __round__(s, *n): return 10 ** 9\n    def __trunc__(s): return 10 ** 9\n    def __floor__(s): return 10 ** 9\ndef f(x): return N(7)',
+    honest=FLOAT)
+def test_a_bound_that_the_value_gives(candidate):
+    import math
+    got = candidate(3)
+    bounds = [abs(got), +got, -got, float(got), round(got), math.trunc(got), math.floor(got)]
+    assert abs(9.0 - got) <= max(map(abs, bounds)) * 1e-6
+
+
+@attack(6,
+    'from fractions import Fraction\nclass N(Fraction):\n    def _richcmp(s, o, op): return True\ndef f(x): return N(7)',
+    'from fractions import Fraction\nclass N(Fraction):\n    numerator = property(lambda s: 9)\ndef f(x): return N(7)',
+    honest='from fractions import Fraction\ndef f(x): return Fraction(x * x)')
+def test_a_fraction_with_parts_of_its_own(candidate):
+    got = candidate(3)
+    assert got >= 9 and 9.5 - got < 1 and float(got) == 9.0
+
+
+@attack(6,
+    honest=(
+        'from decimal import Decimal\nclass M(Decimal):\n    def __neg__(s): return M(Decimal.__neg__(s))\n    def __abs__(s): return M(Decimal.__abs__(s))\ndef f(x): return M(x)',
+        'import enum\nclass P(enum.IntFlag):\n    a = 1\n    b = 2\ndef f(x): return [None, P.a, P.b, P.a | P.b][x]',
+    ))
+def test_a_value_that_says_what_its_content_says(candidate):
+    got = candidate(3)
+    assert -got == -3 and abs(got) == 3 and int(got) == 3 and round(got) == 3
