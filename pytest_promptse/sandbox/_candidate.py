@@ -57,7 +57,7 @@ from pytest_promptse.sandbox.guest import objects, standard, wire
 from pytest_promptse.sandbox.guest.decode import decode
 from pytest_promptse.sandbox.guest.encode import encode
 from pytest_promptse.sandbox.guest.merge import merge
-from pytest_promptse.sandbox.guest.twins import of_program
+from pytest_promptse.sandbox.guest.twins import may_be_twin, of_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -158,6 +158,7 @@ class Candidate(EntryPoint):
         self._broken_check = ""
         self._surroundings: CheckSurroundings | None = None
         self._is_closed = False
+        self._has_kept = False
         # The assertions of the check that have failed, as far as they are known.
         self.failed: list[BaseException] = []
         self.requests = 0
@@ -357,12 +358,11 @@ class Candidate(EntryPoint):
         """
         with self._lock:
             result = self._request(verb, *operands, stops=stops)
-            if verb not in ("get", "find"):
-                return result.value if type(result) is _Shared else result
-            if operands[-1] == "__annotations__":
-                return self._annotations(result.value if type(result) is _Shared else result)
-            if isinstance(result, HandleType):
-                self._annotate(result)
+            if verb in ("get", "find"):
+                if operands[-1] == "__annotations__":
+                    return self._annotations(result.value if type(result) is _Shared else result)
+                if isinstance(result, HandleType):
+                    self._annotate(result)
             return self._share(result) if type(result) is _Shared else result
 
     def _request(self, verb: str, *operands: Any, stops: bool = False) -> Any:
@@ -434,7 +434,7 @@ class Candidate(EntryPoint):
             return _without_result(result) if hasattr(type(result), "__await__") else None
         if name in ("asend", "athrow") and is_generator:
             mark_step(result)
-        return result.value if type(result) is _Shared else result
+        return self._share(result) if type(result) is _Shared else result
 
     def _require_positional(self, kwargs: dict[str, Any]) -> None:
         if kwargs and self._language != "python":
@@ -552,8 +552,22 @@ class Candidate(EntryPoint):
                 f"program in {self._language}; pass the text, or take the fixture 'program'"
             )
 
+    def _keep(self, arguments: dict[Any, Any], numbers: dict[Any, Any]) -> None:
+        """Share arguments that the program has kept, so that each stays one object of both."""
+        for place, number in numbers.items():
+            if may_be_twin(arguments[place]):
+                self._program_objects.count(number)
+                self._has_kept = True
+                self._check_objects.twins.add(of_program(number), arguments[place])
+
+    def _announce_change(self) -> None:
+        """Call the hook before the program changes an argument that it has kept."""
+        if self._has_kept:
+            self._announce_loan()
+
     def _share(self, shared: _Shared) -> Any:
         """Return a container of the program: the check's copy if it has one, with the content."""
+        self._announce_change()
         self._program_objects.count(shared.number)
         return self._check_objects.twins.add(of_program(shared.number), shared.value)
 
@@ -665,7 +679,7 @@ class Candidate(EntryPoint):
         self._silent[id(value)] = error
         return value
 
-    def _await_result(
+    def _await_result(  # noqa: C901 - one for each kind of message
         self, execution: Execution, args: tuple[Any, ...], kwargs: dict[str, Any], *, stops: bool
     ) -> Any:
         """Return the program's answer. If `stops` is True, ``StopIteration`` is raised as it is.
@@ -682,7 +696,11 @@ class Candidate(EntryPoint):
                 match message:
                     case ("update", dict(changed)) if not updated:
                         updated = True
+                        self._announce_change()
                         self._check_objects.update(changed)
+                        continue
+                    case ("kept", dict(places)):
+                        self._keep({**dict(enumerate(args)), **kwargs}, places)
                         continue
                     case ("effects", dict(effects)) if self._surroundings is not None:
                         self._announce_loan()

@@ -137,6 +137,8 @@ class Guest:
         self.turn = _Turn()
         self.surroundings = Surroundings()
         self.changed: list[Any] | None = None
+        # Of the last call: the numbers of the arguments that the program kept, by place or name.
+        self.kept: dict[Any, int] = {}
         self.requests: dict[str, Callable[..., Any]] = {
             "load": self.load,
             "script": self.script,
@@ -200,17 +202,22 @@ class Guest:
         `name` is that of the attribute or global. The value is returned unchanged if it is no
         container or array, too large, or a dunder attribute, or if `MAX_SHARED` are shared already.
         """
-        if not may_be_twin(value) or name.startswith("__") or len(value) > MAX_SHARED_ITEMS:
-            return value
+        number = None if name.startswith("__") else self.shared_number(value)
+        return value if number is None else wire.Built(wire.SHARED, (number, value))
+
+    def shared_number(self, value: Any) -> int | None:
+        """Return the number by which a container is shared from now on, or None if it is not."""
+        if not may_be_twin(value) or len(value) > MAX_SHARED_ITEMS:
+            return None
         try:
             size = len(snapshot(value))
         except wire.WireError:  # the answer will report the error
-            return value
+            return None
         if size > MAX_SHARED_BYTES or len(self.twins.numbers_of_program()) >= MAX_SHARED:
-            return value
+            return None
         number = self.objects.number(value)
         self.twins.add(of_program(number), value)
-        return wire.Built(wire.SHARED, (number, value))
+        return number
 
     def send_state(self) -> None:
         """Send the check the program's effects, and the present content of what both sides have."""
@@ -245,11 +252,15 @@ class Guest:
 
     def reply(self, verb: str, args: list[Any]) -> None:
         try:
-            self.changed = None
+            self.changed, self.kept = None, {}
             value = self.turn.lend(self.requests[verb], args)
             self.flush()
             self.send_state()
-            self.answer("result", value, self.changed)
+            if self.kept:
+                self.answer("kept", self.kept)
+            # A container that the check has comes back as the check's own.
+            is_shared = may_be_twin(value) and self.objects.has_number(value)
+            self.answer("result", self.share("", value) if is_shared else value, self.changed)
         except BaseException as error:  # noqa: BLE001 - whatever the program raises is an answer
             reported = error
             self.flush()
@@ -351,10 +362,13 @@ class Guest:
         Report arguments that change if `track` is True.
 
         `args` and `kwargs` come from the check. A result that is one of the arguments is reported
-        as its index, so that the check gets its own object.
+        as its index, so that the check gets its own object. Containers among the arguments that
+        the program keeps are shared from now on.
         """
         function = self.module.__dict__[self.objects.entry_point] if target is None else target
         before = snapshot((args, kwargs)) if track else b""
+        named = {**dict(enumerate(args)), **kwargs} if track else {}
+        counts = {name: sys.getrefcount(argument) for name, argument in named.items()}
         try:
             result = function(*args, **kwargs)
         except TypeError as error:
@@ -363,6 +377,10 @@ class Guest:
                 raise _UnbindableError(error) from None
             raise
         else:
+            for name, argument in named.items():
+                if sys.getrefcount(argument) > counts[name] + (argument is result):
+                    number = self.shared_number(argument)
+                    self.kept |= {} if number is None else {name: number}
             if track and may_be_twin(result):
                 for place, argument in enumerate(args):
                     if argument is result:
@@ -460,6 +478,7 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
         name: _same_type_call(f"__{name}__")
         for name in wire.words(
             "aiter anext aenter aexit enter exit missing fspath trunc floor ceil"
+            " get set delete set_name"
         )
     },
     "index": operator.index,

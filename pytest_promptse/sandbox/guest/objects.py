@@ -37,7 +37,7 @@ _NAME_CHARS = 100
 UNARY = words(
     "neg pos abs invert int float complex index round trunc floor ceil bytes len bool"
     " reversed iter next enter exit aiter anext aenter aexit await call str repr format fspath"
-    " contains getitem setitem delitem missing"
+    " contains getitem setitem delitem missing get set delete set_name"
 )
 BINARY = words("add sub mul matmul truediv floordiv mod divmod pow lshift rshift and xor or")
 ORDER = ("eq", "ne", "lt", "le", "gt", "ge")
@@ -163,6 +163,10 @@ class Objects:
         if base is None:
             return Built(wire.REFERENCE, (number, described))
         return Built(wire.REFERENCE, (number, described, content))
+
+    def has_number(self, value: Any) -> bool:
+        """Return whether the checker has a reference to an object."""
+        return id(value) in self._numbers
 
     def number(self, value: Any) -> int:
         """Return the number of an object that is about to be sent.

@@ -257,3 +257,60 @@ def test_an_update_that_is_read_twice(candidate):
     x = types.SimpleNamespace(n=3, check=check)
     got = candidate(x)
     x.check(got)
+
+
+TX = """
+from contextlib import {manager}
+@{manager}
+{kind} tx(db):
+    snap = dict(db)
+    try: yield db
+    except Exception:
+        db.clear(); db.update(snap)
+        raise
+"""
+
+
+@attack(
+    3,
+    wrong="from contextlib import contextmanager\n@contextmanager\ndef tx(db): yield db",
+    honest=TX.format(manager="contextmanager", kind="def"),
+    entry_point="tx",
+)
+def test_an_argument_that_a_block_gives(candidate):
+    db = {"a": 1}
+    with pytest.raises(ZeroDivisionError):
+        with candidate(db) as d:
+            assert d is db
+            d["a"] = 5
+            1 / 0
+    assert db == {"a": 1}
+
+
+@attack(
+    3,
+    wrong="class B:\n    def __init__(self, xs): self.xs = list(xs)\n    def add(self, x): self.xs.append(x)\n    def all(self): return self.xs",
+    honest="class B:\n    def __init__(self, xs): self.xs = xs\n    def add(self, x): self.xs.append(x)\n    def all(self): return self.xs",
+    entry_point="B",
+)
+def test_an_argument_that_an_object_keeps(candidate):
+    mine = [1]
+    box = candidate(mine)
+    box.add(2)
+    assert mine == [1, 2] and box.all() is mine and box.xs is mine
+    mine.append(3)
+    assert len(box.xs) == 3
+
+
+# What a program does to it later is lost with the check.
+SEEN = [1]
+
+
+@attack(
+    3,
+    "KEPT = []\ndef f(xs):\n    KEPT.append(xs)\n    for k in KEPT: k.append(9)\n    return len(xs)",
+    honest="KEPT = []\ndef f(xs):\n    KEPT.append(xs)\n    return len(xs)",
+)
+def test_an_argument_that_is_kept_is_as_before(candidate):
+    assert SEEN == [1]
+    assert candidate(SEEN) == candidate([5]) == 1
