@@ -28,7 +28,7 @@ from pytest_promptse.plugin._pytest_private import (
 from pytest_promptse.run._judge import CheckProcess, CheckResult
 from pytest_promptse.runtimes._runtime import call_text
 from pytest_promptse.sandbox._candidate import CheckEnded, safe_text
-from pytest_promptse.sandbox._handle import READ_NAMES, EntryPoint
+from pytest_promptse.sandbox._handle import READ_NAMES, EntryPoint, Module
 from pytest_promptse.sandbox._surroundings import CheckSurroundings
 from pytest_promptse.sandbox.guest import landlock
 from pytest_promptse.sandbox.guest.folders import Content, Folder
@@ -54,6 +54,9 @@ _KEPT_FOLDERS: pytest.StashKey[set[str]] = pytest.StashKey()
 # The attributes of a candidate besides those of the program's entry point.
 _OWN_NAMES = ("module", "run", "output")
 _OWN_FIXTURES = ("candidate", "program", "task")
+# The fixtures of these modules report failures that do not end the test, so that a program with
+# such failures would pass.
+_SOFT_ASSERTIONS = ("_pytest.subtests", "pytest_subtests", "pytest_check", "pytest_assume")
 
 # The instructions that look for a name among the globals, or first in the body of a class.
 _LOOKUPS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
@@ -89,9 +92,34 @@ class CandidateProxy(EntryPoint):
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and (name not in READ_NAMES or self._program is None):
-            raise AttributeError(name)
+            if name != "__dataclass_fields__" or self._program is None:
+                raise AttributeError(name)
+            return getattr(self._entry_object(), name)
         program = self.promptse_owner
         return getattr(program, name) if name in _OWN_NAMES else program.ask("find", name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("_"):
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self._place_of(name), name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._place_of(name), name)
+
+    def __dir__(self) -> list[str]:
+        return [*_OWN_NAMES, *dir(self._entry_object())]
+
+    def _place_of(self, name: str) -> Any:
+        """Return what has this name, or gets it: the entry point, or else the module."""
+        entry, module = self._entry_object(), Module(self.promptse_owner)
+        return module if hasattr(module, name) and not hasattr(entry, name) else entry
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """Return a method, if a class of the check has the candidate and that is a function."""
+        entry = None if instance is None else self._entry_object()
+        bind = getattr(type(entry), "__get__", None)
+        return self if entry is None or bind is None else bind(entry, instance, owner)
 
     @property
     def __doc__(self) -> Any:  # type: ignore[override]
@@ -231,6 +259,15 @@ class FunctionCheck:
 
         with torn_down_after(item.session):
             return run_body(body, candidate, proxy, str(item.path))
+
+
+def refuse_soft_assertions(definition: pytest.FixtureDef[Any], where: str) -> None:
+    """Raise TaskError if the failures of a fixture do not end the test at `where`."""
+    if definition.func.__module__.startswith(_SOFT_ASSERTIONS):
+        raise TaskError(
+            f"{where}: takes {definition.argname!r}, whose failures do not end the test, so a "
+            "wrong program would pass; write assert statements instead"
+        )
 
 
 @contextlib.contextmanager

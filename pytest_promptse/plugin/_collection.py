@@ -11,7 +11,7 @@ import pytest
 
 from pytest_promptse.errors import PromptseError, TaskError, VariantError
 from pytest_promptse.plugin import _fixtures
-from pytest_promptse.plugin._checks import door_of
+from pytest_promptse.plugin._checks import door_of, refuse_soft_assertions
 from pytest_promptse.plugin._invocation import BAD_MARKS, NO_MODEL, check_choices
 from pytest_promptse.plugin._items import run_suite_file_item
 from pytest_promptse.plugin._pytest_private import collected_fixture_definitions
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
 _DOORS: tuple[Door, ...] = ("candidate", "program")
 _TASK_KEYWORDS = ("entry_point", "reference", "check")
-# The fixtures of these modules report failures that do not end the test, so that a program with
-# such failures would pass.
-_SOFT_ASSERTIONS = ("_pytest.subtests", "pytest_subtests", "pytest_check", "pytest_assume")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,11 +106,8 @@ def _read_mark(metafunc: pytest.Metafunc) -> _Mark | None:
         )
     for name in metafunc.fixturenames:
         definitions = collected_fixture_definitions(metafunc, name)
-        if definitions and definitions[-1].func.__module__.startswith(_SOFT_ASSERTIONS):
-            raise TaskError(
-                f"{where}: takes {name!r}, whose failures do not end the test, so a wrong program "
-                "would pass; write assert statements instead"
-            )
+        if definitions:
+            refuse_soft_assertions(definitions[-1], where)
     door = _door(metafunc, where)
     keywords: dict[str, Any] = {}
     for mark in reversed(marks):

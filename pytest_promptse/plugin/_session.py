@@ -15,7 +15,11 @@ from msgspec.structs import replace as replace_fields
 
 from pytest_promptse.compare._baseline import Baselines
 from pytest_promptse.errors import ModelError, PromptseError, RecordError, SettingsError, StoreError
-from pytest_promptse.plugin._checks import explain_comparison, folders_noted
+from pytest_promptse.plugin._checks import (
+    explain_comparison,
+    folders_noted,
+    refuse_soft_assertions,
+)
 from pytest_promptse.plugin._instrument_items import (
     InstrumentItem,
     instrument_records,
@@ -245,8 +249,15 @@ class PromptseSession:
         return True if self.run.settings.dry_run and not session.testsfailed else None
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_fixture_setup(self, request: pytest.FixtureRequest) -> Generator[None, Any, Any]:
-        """Note the descriptors that a fixture opens. The check in its own process needs them."""
+    def pytest_fixture_setup(
+        self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+    ) -> Generator[None, Any, Any]:
+        """Note the descriptors that a fixture opens. The check in its own process needs them.
+
+        A fixture of soft assertions is refused, which a test may take by ``getfixturevalue``.
+        """
+        if TARGET in request.node.stash:
+            refuse_soft_assertions(fixturedef, request.node.nodeid)
         before = open_descriptors()
         with folders_noted(request):
             value = yield

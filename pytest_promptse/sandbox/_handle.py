@@ -109,24 +109,16 @@ class ClassInfo:
     value. ``mutable`` is True if values of ``base`` can change.
     """
 
-    number: int
-    specials: frozenset[str]
-    overrides: frozenset[str]
-    methods: frozenset[str]
-    base: type | None
-    base_names: frozenset[str]
-    mutable: bool
+    number: int = -1
+    specials: frozenset[str] = frozenset()
+    overrides: frozenset[str] = frozenset()
+    methods: frozenset[str] = frozenset()
+    base: type | None = None
+    base_names: frozenset[str] = frozenset()
+    mutable: bool = False
 
 
-NO_INFO = ClassInfo(
-    number=-1,
-    specials=frozenset(),
-    overrides=frozenset(),
-    methods=frozenset(),
-    base=None,
-    base_names=frozenset(),
-    mutable=False,
-)
+NO_INFO = ClassInfo()
 
 
 def link_of(value: Any) -> Any:
@@ -344,9 +336,11 @@ class HandleType(ClassLike, ProgramValue, type):
     def __subclasscheck__(cls, subclass: type) -> bool:
         if type.__subclasscheck__(cls, subclass):
             return True
-        if not isinstance(subclass, HandleType) or NO_INFO in (
-            cls.promptse_info,
-            subclass.promptse_info,
+        # An abstract class asks all its subclasses, of which some are of earlier programs.
+        if (
+            not isinstance(subclass, HandleType)
+            or NO_INFO in (cls.promptse_info, subclass.promptse_info)
+            or cls.promptse_owner is not subclass.promptse_owner
         ):
             return False
         return bool(cls.promptse_owner.ask("issubclass", subclass, cls))

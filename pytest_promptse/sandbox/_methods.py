@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox._blocks import may_suppress
@@ -66,6 +67,16 @@ def _order(name: str) -> Callable[[Any, Any], Any]:
 
 def _call(self: Any, *args: Any, **kwargs: Any) -> Any:
     return self.promptse_owner.call(self, args, kwargs)
+
+
+def _get(self: Any, instance: Any, owner: Any = None) -> Any:
+    """Return the attribute of a class of the check that is a descriptor of the program.
+
+    A function becomes a method here, so that its first argument is lent when it is called.
+    """
+    if (type(self).__module__, type(self).__name__) == ("builtins", "function"):
+        return self if instance is None else MethodType(self, instance)
+    return self.promptse_owner.ask("operate", "get", self, instance, owner)
 
 
 # -- blocks ----------------------------------------------------------------------------------------
@@ -173,8 +184,8 @@ METHODS: dict[str, Any] = {
     **{f"__{name}__": asked(name) for name in (*UNARY, "hash")},
     **{f"__{prefix}{name}__": binary(name, prefix) for name in BINARY for prefix in ("", "r", "i")},
     **{f"__{name}__": _order(name) for name in ORDER},
-    **{f"__{name}__": asked(name) for name in ("enter", "aenter")},
     "__call__": _call,
+    "__get__": _get,
     "__exit__": _exit,
     "__aexit__": _aexit,
     "__await__": _await,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections.abc
 from abc import ABCMeta
 from pathlib import PosixPath
 from typing import TYPE_CHECKING, Any
@@ -71,7 +72,7 @@ def make_class(owner: ProgramOperations, number: int, parts: list[Any]) -> Handl
         "__module__": module,
         "__qualname__": qualname,
         "__doc__": read_of_program("__doc__") if module == "builtins" else doc,
-        "promptse_owner": owner,
+        "promptse_owner": None,
         "promptse_info": info,
         "promptse_link": None,
     }
@@ -90,9 +91,15 @@ def make_class(owner: ProgramOperations, number: int, parts: list[Any]) -> Handl
         try:
             is_abstract = any(isinstance(kind, ABCMeta) for kind in attempt)
             kind = _AbstractHandleType if is_abstract else HandleType
-            return type.__new__(kind, name, attempt, names)
+            made = type.__new__(kind, name, attempt, names)
         except TypeError:  # bases that Python cannot combine here
             continue
+        known = getattr(collections.abc, name, None) if module == "collections.abc" else None
+        # By the items of a set, which a program states one by one, a set would equal another.
+        if isinstance(known, ABCMeta) and not issubclass(known, collections.abc.Set):
+            known.register(made)
+        made.promptse_owner = owner  # not before, or `register` would ask the program
+        return made
     raise WireError("the bases of a class do not go together")
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox.guest import objects, standard
+from pytest_promptse.sandbox.guest.wire import words
 
 if TYPE_CHECKING:
     from pytest_promptse.sandbox.guest.twins import Twins
@@ -52,6 +53,9 @@ def _get(self: Any, name: str) -> Any:
 
 
 def _set(self: Any, name: str, value: Any) -> None:
+    if name.startswith("_"):  # the check keeps its own
+        object.__setattr__(self, name, value)
+        return
     self._proxy_ask(object.__getattribute__(self, "_proxy_instance"), "set", (name, value), {})
 
 
@@ -185,5 +189,7 @@ class ProxyFactory:
         return cls(content)
 
 
-SPECIALS = objects.SPECIALS - {"__aiter__", "__anext__", "__aenter__", "__aexit__"}
+SPECIALS = objects.SPECIALS - words(
+    "__aiter__ __anext__ __aenter__ __aexit__ __get__ __set__ __delete__ __set_name__"
+)
 """Special methods of the check's objects that a program may use."""

@@ -2,7 +2,10 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import threading
+from collections.abc import Mapping, Set
+from unittest import mock
 
 import pytest
 from scripted_answers import attack
@@ -281,3 +284,169 @@ def test_a_thread_that_ends(candidate):
     thread.start()
     thread.join()
     assert seen == [9]
+
+
+WRAPS = """
+import functools
+def twice(f):
+    @functools.wraps(f)
+    def w(*a, **k):
+        f(*a, **k)
+        return f(*a, **k)
+    return w
+"""
+
+
+@attack(1, wrong="def twice(f): return f", honest=WRAPS, entry_point="twice")
+def test_a_function_in_a_class_of_the_check(candidate):
+    class Counter:
+        def __init__(self):
+            self.n = 0
+
+        @candidate
+        def up(self, by=1):
+            self.n += by
+            return self.n
+
+        thrice = candidate.module.twice
+
+    counter = Counter()
+    assert counter.up(by=2) == 4 and counter.n == 4
+    assert Counter.up(counter) == 6
+    assert counter.thrice.__self__ is counter
+
+
+TYPED = """
+class Typed:
+    def __init__(self, kind): self.kind = kind
+    def __set_name__(self, owner, name): self.name = "_" + name
+    def __get__(self, obj, owner=None): return self if obj is None else getattr(obj, self.name)
+    def __delete__(self, obj): setattr(obj, self.name, None)
+    def __set__(self, obj, value):
+        {test}
+        setattr(obj, self.name, value)
+"""
+
+
+@attack(
+    1,
+    wrong=TYPED.format(test=""),
+    honest=TYPED.format(test="if not isinstance(value, self.kind): raise TypeError(self.name)"),
+    entry_point="Typed",
+)
+def test_a_descriptor_in_a_class_of_the_check(candidate):
+    class Order:
+        quantity = candidate(int)
+
+        def __init__(self):
+            self._secret = 7
+
+    first, second = Order(), Order()
+    first.quantity, second.quantity = 3, 4
+    assert (first.quantity, second.quantity) == (3, 4) and type(Order.quantity) is candidate.module.Typed
+    with pytest.raises(TypeError):
+        first.quantity = "x"
+    del first.quantity
+    assert first.quantity is None and second._secret == 7
+
+
+# A name with an underscore is the check's own, whatever the program sets.
+@attack(
+    2,
+    "def f(spy):\n    spy._calls = [3]\n    spy.__dict__['_calls'] = [3]\n    return 9",
+    honest="def f(spy):\n    spy.call(3)\n    spy._mine = 1\n    return 9 * spy._mine",
+)
+def test_a_private_name_of_a_lent_object(candidate):
+    class Spy:
+        def __init__(self):
+            self._calls = []
+
+        def call(self, x):
+            self._calls.append(x)
+
+    spy = Spy()
+    assert candidate(spy) == 9
+    assert spy._calls == [3]
+
+
+REGISTRY = """
+from collections.abc import MutableMapping
+class Other: pass
+class Registry(MutableMapping):
+    def __init__(self): self.d = {}
+    def __getitem__(self, k): return self.d[k.lower()]
+    def __setitem__(self, k, v): self.d[k.lower()] = v
+    def __delitem__(self, k): del self.d[k.lower()]
+    def __iter__(self): return iter(self.d)
+    def __len__(self): return len(self.d)
+    def other(self): return Other()
+"""
+
+
+@attack(1, wrong="class Registry(dict): pass", honest=REGISTRY, entry_point="Registry")
+def test_an_abstract_base_of_the_library(candidate):
+    registry = candidate()
+    registry["A"] = 1
+    registry.update({"B": 2})
+    assert isinstance(registry, Mapping) and not isinstance(registry.other(), Mapping)
+    assert registry["a"] == 1 and "B" in registry and {**registry} == {"a": 1, "b": 2}
+    match registry:
+        case {"a": 1}:
+            pass
+        case _:
+            pytest.fail("no match")
+
+
+# The methods of `collections.abc.Set` ask the other set for each of their items.
+@attack(
+    6,
+    "from collections.abc import Set\nclass S(Set):\n    def __contains__(self, x): return True\n    def __iter__(self): return iter([1])\n    def __len__(self): return 2\ndef f(x): return S()",
+    honest="def f(x): return {1, 2}",
+)
+def test_a_set_of_the_library_that_contains_all(candidate):
+    class Own(Set):
+        def __contains__(self, x):
+            return x in (1, 2)
+
+        def __iter__(self):
+            return iter((1, 2))
+
+        def __len__(self):
+            return 2
+
+    assert Own() == candidate(1)
+
+
+POOL = "class Pool:\n    size = 2\n    def __init__(self): self.free = list(range({size}))\n    def fetch(self): raise OSError\n    def run(self): return {run}\nLIMIT = 1"
+
+
+@attack(
+    1,
+    wrong=POOL.format(size=2, run=6),
+    honest=POOL.format(size="self.size", run="self.fetch() + LIMIT"),
+    entry_point="Pool",
+)
+def test_assignment_to_the_entry_point(candidate, monkeypatch):
+    candidate.size = 5
+    assert len(candidate().free) == 5
+    monkeypatch.setattr(candidate, "size", 4)
+    monkeypatch.setattr(candidate, "LIMIT", 3)
+    assert len(candidate().free) == 4 and candidate.module.LIMIT == 3
+    with mock.patch.object(candidate, "fetch", return_value=5):
+        assert candidate().run() == 8
+    with pytest.raises(OSError):
+        candidate().run()
+    assert {"size", "fetch"} <= {*dir(candidate)}
+
+
+POINT = "from dataclasses import dataclass\n@dataclass(frozen=True)\nclass Point:\n    x: int\n    y: int = 0"
+
+
+@attack(
+    1,
+    wrong="class Point:\n    def __init__(self, x, y=0): self.x, self.y = x, y",
+    honest=POINT,
+    entry_point="Point",
+)
+def test_fields_of_the_entry_point(candidate):
+    assert [field.name for field in dataclasses.fields(candidate)] == ["x", "y"]

@@ -360,3 +360,19 @@ def test_no_deprecation(candidate):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert candidate(4) == 4
+
+
+# The item is an error, whatever the program is.
+@attack(
+    1,
+    "def f(x): raise ValueError('no')",
+    "def f(x): return 'abc'",
+    "import os\ndef f(x): os._exit(0)",
+    may_break=True,
+)
+def test_soft_assertions_by_request(candidate, request):
+    got = []
+    for i in range(3):
+        with request.getfixturevalue("subtests").test("square", i=i):
+            got.append(candidate(i) - i * i)
+    assert not any(got)
