@@ -203,7 +203,8 @@ class CheckObjects:
             return Built(wire.PROXY, (-1, "value", cls, content))
         if not is_library(cls.__module__) and _is_python_class(cls):
             return self._new(value, "object", cls)
-        if lent_names(value) is None:
+        # A bare object is a mark, such as that of a mapping pattern, and has no names to use.
+        if cls is not object and lent_names(value) is None:
             _refuse(value, f"a value of type {_FIXTURES.get(cls.__name__, cls.__name__)}")
         return self._lent(value)
 

@@ -346,3 +346,15 @@ def test_a_formatter_that_reads_any_attribute(candidate):
 
 
 EXPECTED = "swordfish"
+
+
+# A mark of the check has no names, and comes back as the same object.
+@attack(
+    2,
+    "def f(mark):\n    mark.x = 1\n    return object()",
+    "def f(mark):\n    return type(mark)() if hasattr(mark, '__call__') else 1",
+    honest="def f(mark):\n    assert not [n for n in dir(mark) if not n.startswith('_')]\n    return mark",
+)
+def test_a_bare_object(candidate):
+    mark = object()
+    assert candidate(mark) is mark
