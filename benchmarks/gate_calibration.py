@@ -47,7 +47,6 @@ from other_gate_simulations import other_misses
 from planning import CASES, stated_and_simulated
 from power_simulations import power_of
 from ranking_simulations import (
-    MANY,
     METHODS,
     SPREADS,
     STABILITIES,
@@ -696,18 +695,12 @@ def few_tasks_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
 
 def ranking_table(effort: Effort, pool: ProcessPoolExecutor) -> str:
     """How often rankings separate models wrongly, and what they find."""
+    sizes = (5, 8, 20, 60, 164)
+    runs = effort.suites // 3
     jobs = {
-        (world, n): pool.submit(
-            rankings,
-            world,
-            n,
-            # Eight models have 56 intervals.
-            runs=effort.suites // (6 if world.startswith(MANY) else 3),
-            size=effort.truth // 2,
-            seed=effort.seed,
-        )
+        (world, n): pool.submit(rankings, world, n, runs=runs, size=20_000, seed=effort.seed)
         for world in WORLDS
-        for n in (8, 20, 60, 164)
+        for n in sizes
     }
     rows = []
     for (world, n), job in jobs.items():
