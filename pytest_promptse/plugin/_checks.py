@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import dis
-import linecache
-import os
-import re
-import shutil
 from contextvars import ContextVar
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -32,6 +26,7 @@ from pytest_promptse.sandbox._handle import READ_NAMES, EntryPoint, Module
 from pytest_promptse.sandbox._surroundings import CheckSurroundings
 from pytest_promptse.sandbox.guest import landlock
 from pytest_promptse.sandbox.guest.folders import Content, Folder
+from pytest_promptse.sandbox.guest.unpatched import contextlib, dis, linecache, os, re, shutil
 from pytest_promptse.sandbox.guest.wire import WireError
 from pytest_promptse.tasks._example import shown
 from pytest_promptse.tasks._task import repeatable_random

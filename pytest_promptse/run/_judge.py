@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
@@ -20,6 +19,7 @@ from pytest_promptse.sandbox._limits import (
     fit,
     needs_confirmation,
 )
+from pytest_promptse.sandbox.guest.unpatched import contextlib
 from pytest_promptse.store._store import StoredVerdict
 from pytest_promptse.tasks._prompt_examples import prompt_examples
 from pytest_promptse.variants._variant import text_hash

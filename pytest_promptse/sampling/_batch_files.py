@@ -6,7 +6,6 @@ https://platform.openai.com/docs/guides/batch
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import islice
@@ -18,6 +17,7 @@ from pytest_promptse.errors import ModelError, SettingsError, StoreError
 from pytest_promptse.models._base import Capabilities, Request, Usage, derive_seed, token_cost
 from pytest_promptse.models._openai_wire import APIS, REFUSABLE, ApiName, completions_of
 from pytest_promptse.sampling._job import Job
+from pytest_promptse.sandbox.guest.unpatched import json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -6,8 +6,6 @@ the process was killed: https://platform.openai.com/docs/api-reference/batch
 
 from __future__ import annotations
 
-import hashlib
-import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -19,6 +17,7 @@ from pytest_promptse.models._base import FatalError, TransientError
 from pytest_promptse.models._openai_errors import classify
 from pytest_promptse.models._openai_wire import APIS
 from pytest_promptse.sampling._batch_files import read_manifest
+from pytest_promptse.sandbox.guest.unpatched import hashlib, os
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import BudgetError, SettingsError
 from pytest_promptse.models._base import RequestUsage, Usage, token_cost
+from pytest_promptse.sandbox.guest.unpatched import asyncio
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Self
+
+from pytest_promptse.sandbox.guest.unpatched import asyncio
 
 if TYPE_CHECKING:
     from types import TracebackType

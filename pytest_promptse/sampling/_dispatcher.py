@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +20,7 @@ from pytest_promptse.sampling._budget import upper_bound
 from pytest_promptse.sampling._concurrency import AdaptiveLimit, RequestLimiter
 from pytest_promptse.sampling._request_queue import ActiveJob, BatchQueue, RequestQueue
 from pytest_promptse.sampling._retry import attempts
+from pytest_promptse.sandbox.guest.unpatched import asyncio
 from pytest_promptse.store._store import capabilities_to_json
 
 if TYPE_CHECKING:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import time
 from typing import TYPE_CHECKING
 
 from pytest_promptse.errors import BudgetError, ModelError, NotScoredError
+from pytest_promptse.sandbox.guest.unpatched import json, time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 
 from pytest_promptse.models._base import Decoding, Prompt
+from pytest_promptse.sandbox.guest.unpatched import json
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import fcntl
-import threading
-import time
 from collections import deque
 from functools import partial
 from typing import IO, TYPE_CHECKING
@@ -15,6 +11,7 @@ from pytest_promptse.sampling._budget import Account
 from pytest_promptse.sampling._dispatcher import Dispatcher, DispatcherContext
 from pytest_promptse.sampling._failures import FailureLog
 from pytest_promptse.sampling._job import Job
+from pytest_promptse.sandbox.guest.unpatched import asyncio, fcntl, threading, time
 from pytest_promptse.store._leases import RENEW_SECONDS, Leases
 from pytest_promptse.store._writer import Writer
 

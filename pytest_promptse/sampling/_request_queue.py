@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict, deque
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from pytest_promptse.models._base import Request, derive_seed
+from pytest_promptse.sandbox.guest.unpatched import asyncio
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import random
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
 
 from pytest_promptse.models._base import FatalError, TransientError
+from pytest_promptse.sandbox.guest.unpatched import asyncio, random
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -49,7 +48,7 @@ class RetryPolicy:
         """
         if attempt + 1 >= self.attempts or self.exceeded(retry_after):
             return None
-        jitter = random.uniform(0.5, 1.0)  # noqa: S311 - not used for secrets
+        jitter = random.uniform(0.5, 1.0)
         return (retry_after or 0.0) + jitter * min(self.first * 2.0**attempt, self.longest)
 
     def exceeded(self, retry_after: float | None) -> bool:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -23,6 +20,7 @@ from pytest_promptse.sampling._leader_election import (
     SamplerCommands,
 )
 from pytest_promptse.sampling._retry import RetryPolicy
+from pytest_promptse.sandbox.guest.unpatched import asyncio, threading, time
 from pytest_promptse.store._run_log import Progress
 from pytest_promptse.store._store import capabilities_from_json
 
@@ -341,6 +339,8 @@ class Sampler:
             ) from self._crash
         if self._commands.closing.is_set():
             raise ModelError(f"{model}: sampling ended before this was answered; run again")
+        if self._thread is not None and not self._thread.is_alive():
+            raise ModelError(f"{model}: the thread that samples has ended; run again")
 
     # -- the sampling thread -------------------------------------------------------------------
 

@@ -6,8 +6,9 @@ evaluate annotations that are texts, in the check's process. So a program could 
 
 from __future__ import annotations
 
-import ast
 from typing import Any
+
+from pytest_promptse.sandbox.guest.unpatched import ast
 
 # Names, attributes, items and ``|``: evaluating them calls nothing of the program's choice, binds
 # nothing and takes no time.

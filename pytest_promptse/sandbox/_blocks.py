@@ -6,17 +6,14 @@ source has no blocks.
 
 from __future__ import annotations
 
-import ast
 import builtins
-import inspect
-import itertools
-import linecache
 import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox._handle import is_of_program
 from pytest_promptse.sandbox._libraries import is_library
+from pytest_promptse.sandbox.guest.unpatched import ast, inspect, itertools, linecache
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_promptse.sandbox import _bootstrap, _launch
+from pytest_promptse.sandbox.guest.unpatched import json, os
 
 if TYPE_CHECKING:
     from pytest_promptse.sandbox._mounts import Mounts

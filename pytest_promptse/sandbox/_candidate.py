@@ -6,10 +6,7 @@ program or the check has failed, and of what.
 
 from __future__ import annotations
 
-import contextlib
-import json
 import sys
-import threading
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
@@ -58,6 +55,7 @@ from pytest_promptse.sandbox.guest.decode import decode
 from pytest_promptse.sandbox.guest.encode import encode
 from pytest_promptse.sandbox.guest.merge import merge
 from pytest_promptse.sandbox.guest.twins import may_be_twin, of_program
+from pytest_promptse.sandbox.guest.unpatched import contextlib, json, threading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -9,15 +9,8 @@ of packages are refused, since their methods read and write files, run code or w
 
 from __future__ import annotations
 
-import dataclasses
-import enum
-import functools
-import inspect
 import io
-import operator
-import random
 import sys
-import types
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -27,6 +20,15 @@ from pytest_promptse.sandbox.guest import objects, standard, wire
 from pytest_promptse.sandbox.guest.encode import encode
 from pytest_promptse.sandbox.guest.proxies import SPECIALS
 from pytest_promptse.sandbox.guest.twins import CONTAINERS, Twins
+from pytest_promptse.sandbox.guest.unpatched import (
+    dataclasses,
+    enum,
+    functools,
+    inspect,
+    operator,
+    random,
+    types,
+)
 from pytest_promptse.sandbox.guest.wire import Built, WireError, words
 
 if TYPE_CHECKING:
@@ -390,7 +392,7 @@ def _is_reached(start: Any, version: Any, words: tuple[int, ...], _gauss: Any) -
     """Return whether a generator in the state `start` reaches another one by drawing numbers."""
     if version != start[0] or (words[:-1] == start[1][:-1] and words[-1] < start[1][-1]):
         return False
-    made = random.Random()  # noqa: S311 - not for cryptography
+    made = random.Random()
     made.setstate(start)
     for _ in range(_MOST_BLOCKS):
         if made.getstate()[1][:-1] == words[:-1]:

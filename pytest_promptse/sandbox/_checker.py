@@ -6,33 +6,35 @@ crashes or takes all memory costs one verdict. `docs/explanation/sandbox.md` giv
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
-import faulthandler
-import fcntl
-import gc
-import os
-import resource
-import select
-import shutil
-import signal
-import stat
 import sys
 import tempfile
-import traceback
-import warnings
 from _socket import socket, socketpair
 from os import kill, killpg, listdir
 from pathlib import Path
-from time import time
+from tempfile import gettempdir, mkdtemp
 from typing import TYPE_CHECKING, Final, NoReturn
+from warnings import catch_warnings, simplefilter
 
 from pytest_promptse._redaction import shown
 from pytest_promptse.errors import SandboxError
 from pytest_promptse.sandbox import _watch
-from pytest_promptse.sandbox._clock import monotonic
 from pytest_promptse.sandbox._limits import check_seconds
 from pytest_promptse.sandbox.guest import guest, landlock
+from pytest_promptse.sandbox.guest.unpatched import (
+    contextlib,
+    ctypes,
+    faulthandler,
+    fcntl,
+    gc,
+    os,
+    resource,
+    select,
+    shutil,
+    signal,
+    stat,
+    time,
+    traceback,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator
@@ -117,7 +119,7 @@ class Checker:
         self._pool = pool
         self._programs = 0
         self._buffer = bytearray()
-        self._folder = tempfile.mkdtemp(prefix=_PREFIX)
+        self._folder = mkdtemp(prefix=_PREFIX)
         self._lock = os.open(self._folder, os.O_RDONLY)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         self._socket, theirs = socketpair()
@@ -125,9 +127,9 @@ class Checker:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError):
                 stream.flush()
-        with warnings.catch_warnings():
+        with catch_warnings():
             # Python warns of other threads; docs/explanation/sandbox.md says why they do no harm.
-            warnings.simplefilter("ignore", DeprecationWarning)
+            simplefilter("ignore", DeprecationWarning)
             self._pid = os.fork()
         if self._pid == 0:
             status = 1
@@ -174,7 +176,7 @@ class Checker:
         self._programs += 1
         self._is_idle = False
         allowed = check_seconds(limits)
-        deadline = monotonic() + allowed
+        deadline = time.monotonic() + allowed
         # If it has died, that is seen below. What it forked may hold the socket and never read.
         with contextlib.suppress(OSError):
             self._socket.settimeout(allowed)
@@ -200,7 +202,7 @@ class Checker:
                 kind, body = bytes(self._buffer[:1]), bytes(self._buffer[_HEADER : _HEADER + size])
                 del self._buffer[: _HEADER + size]
                 return kind, body
-            if monotonic() >= deadline:
+            if time.monotonic() >= deadline:
                 self._lose("timeout", f"the check itself took over {allowed:g} s", doubtful=True)
             # Processes that the check started may hold the socket open, so its end is no sign of
             # the checker's death.
@@ -258,12 +260,12 @@ def remove_abandoned_folders() -> None:
 
     A session locks its folders, and the kernel releases the locks of a process that ends.
     """
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+    for folder in Path(gettempdir()).glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):  # it belongs to somebody else, is locked, or is gone
             lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
                 state = os.fstat(lock)
-                if state.st_uid == os.getuid() and time() - state.st_mtime > _LOCK_SECONDS:
+                if state.st_uid == os.getuid() and time.time() - state.st_mtime > _LOCK_SECONDS:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     shutil.rmtree(folder, ignore_errors=True)
             finally:

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +14,7 @@ from pytest_promptse.errors import SandboxError
 from pytest_promptse.sandbox._bubblewrap import as_user, python_command, worker_uid
 from pytest_promptse.sandbox._mounts import PACKAGES
 from pytest_promptse.sandbox.guest import landlock
+from pytest_promptse.sandbox.guest.unpatched import os, stat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +69,7 @@ def confine(mounts: Mounts, top: str, *, worker: int) -> Confinement:
     for source, target in mounts.binds:
         if target.startswith(PACKAGES):
             sources.append(source)
-            os.symlink(source, Path(packages, Path(target).name))  # noqa: PTH211 - clearer this way round
+            os.symlink(source, Path(packages, Path(target).name))
     uid = None
     if os.geteuid() == 0:
         _check_open_to_all(Path(mounts.python))

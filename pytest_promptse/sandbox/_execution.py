@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import os
-import select
-import signal
 import sys
-import threading
 from _socket import socketpair
 from dataclasses import replace
-from time import thread_time
 from typing import TYPE_CHECKING, NoReturn
 
 from pytest_promptse.errors import SandboxError
 from pytest_promptse.sandbox import _watch
 from pytest_promptse.sandbox._causes import Cause, Failure, ProgramStopped
-from pytest_promptse.sandbox._clock import monotonic
 from pytest_promptse.sandbox._limits import cpu_limited
 from pytest_promptse.sandbox.guest import wire
+from pytest_promptse.sandbox.guest.unpatched import (
+    contextlib,
+    fcntl,
+    os,
+    select,
+    signal,
+    threading,
+    time,
+)
 from pytest_promptse.sandbox.guest.zygote import READY
 
 if TYPE_CHECKING:
@@ -188,10 +189,10 @@ class Execution:
 
     def _await_ready(self) -> None:
         """Wait until the program can run. Messages sent earlier wait for it on the channel."""
-        answer = self._receive(monotonic() + _READY_SECONDS, limited=False)
+        answer = self._receive(time.monotonic() + _READY_SECONDS, limited=False)
         self._ready = answer == READY
         if self._ready:
-            self._ready_at = monotonic()
+            self._ready_at = time.monotonic()
             self._stalled = _watch.stalled()
             self._meter = _watch.Meter(self._worker.zygote, exact_above=self.limits.memory)
             return
@@ -221,12 +222,12 @@ class Execution:
         """Send data in parts as the channel accepts it, and read the program's output meanwhile."""
         if not self._ready:
             self._await_ready()
-        start = monotonic()
+        start = time.monotonic()
         deadline = start + self._left()
         self._poll.modify(self._channel, select.POLLIN | select.POLLOUT)
         try:
             while data:
-                now = monotonic()
+                now = time.monotonic()
                 if now >= deadline:
                     deadline += self._grant()
                     continue
@@ -239,7 +240,7 @@ class Execution:
         except ProgramStopped:
             return  # kept in `exceeded`
         finally:
-            self.seconds += monotonic() - start
+            self.seconds += time.monotonic() - start
             if not self._ended:
                 self._poll.modify(self._channel, select.POLLIN)
 
@@ -269,13 +270,13 @@ class Execution:
             raise ProgramStopped(self.exceeded)
         if not self._ready:
             self._await_ready()
-        start = monotonic()
+        start = time.monotonic()
         in_callback, self._callback_since = self._callback_since is not None, None
         try:
             return self._receive(start + self._left(), limited=True)
         finally:
-            self.seconds += monotonic() - start
-            self._callback_since = monotonic() if in_callback else None
+            self.seconds += time.monotonic() - start
+            self._callback_since = time.monotonic() if in_callback else None
 
     def returncode(self) -> int:
         """Return the exit status of a script, or the negative number of the signal that ended it.
@@ -302,7 +303,7 @@ class Execution:
             message = self._take_message()
             if message is not None:
                 return message
-            now = monotonic()
+            now = time.monotonic()
             if now >= deadline:
                 if not limited:
                     return None
@@ -317,7 +318,7 @@ class Execution:
         `seconds` is the longest wait. The result is a list of descriptors with their events.
         """
         if self._paused:
-            pause = self._resume_at - monotonic()
+            pause = self._resume_at - time.monotonic()
             if pause <= 0:
                 for stream in self._paused:
                     self._poll.register(stream.read_end, select.POLLIN)
@@ -348,7 +349,7 @@ class Execution:
                     self._poll.unregister(number)
                 if stream.floods and not at_end:
                     self._paused.add(stream)
-                    self._resume_at = monotonic() + _FLOOD_PAUSE_SECONDS
+                    self._resume_at = time.monotonic() + _FLOOD_PAUSE_SECONDS
         return open_
 
     def _feed(self) -> None:
@@ -390,7 +391,7 @@ class Execution:
         processes waited for a processor are therefore added. Seconds in which the program itself
         had a processor are not added.
         """
-        elapsed = monotonic() - self._ready_at
+        elapsed = time.monotonic() - self._ready_at
         stalled = min(_watch.stalled() - self._stalled, elapsed - self._meter.measure().cpu)
         more = min(stalled, (_MOST_PATIENCE - 1) * self.limits.wall) - self._granted
         if more < _SHORTEST_GRANT_SECONDS:
@@ -411,16 +412,16 @@ class Execution:
         self._callbacks += 1
         if self._callbacks > MAX_CALLBACKS:
             self._fail("resource", f"the program called back more than {MAX_CALLBACKS:,} times")
-        start = thread_time()
+        start = time.thread_time()
         is_outer = self._callback_since is None
-        self._callback_since = monotonic()
+        self._callback_since = time.monotonic()
         bound = _CALLBACK_FACTOR * self.limits.wall
         try:
             with cpu_limited(bound) if is_outer and self.on_stuck else contextlib.nullcontext():
                 yield
         finally:
-            self._callback_seconds += thread_time() - start
-            self._callback_since = None if is_outer else monotonic()
+            self._callback_seconds += time.thread_time() - start
+            self._callback_since = None if is_outer else time.monotonic()
         if self._callback_seconds > self.limits.wall:
             self._fail("timeout", f"callbacks of the check took over {self.limits.wall:g} s")
 
@@ -436,7 +437,7 @@ class Execution:
             CPU seconds that are left to the program.
         """
         since, allowed = self._callback_since, _CALLBACK_FACTOR * self.limits.wall
-        if self.on_stuck and since is not None and monotonic() > since + allowed:
+        if self.on_stuck and since is not None and time.monotonic() > since + allowed:
             self.on_stuck(f"an object of the check did not answer the program within {allowed:g} s")
         with self._lock:
             if self._ended or not self._ready or self.exceeded is not None:

@@ -6,10 +6,8 @@ verdict, and could only hide the assertion.
 
 from __future__ import annotations
 
-import ast
-import gc
 import sys
-import threading
+from ast import NodeTransformer
 from types import AsyncGeneratorType, CoroutineType, GeneratorType, TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +15,7 @@ from pytest_promptse.sandbox import _blocks
 from pytest_promptse.sandbox._causes import CheckEnded
 from pytest_promptse.sandbox._watch import Watchdog
 from pytest_promptse.sandbox.guest import standard
+from pytest_promptse.sandbox.guest.unpatched import ast, gc, threading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -51,7 +50,7 @@ def failure() -> Callable[..., AssertionError]:
     return with_message
 
 
-class _Noting(ast.NodeTransformer):
+class _Noting(NodeTransformer):
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
         made = ast.Call(ast.Call(ast.Name(FAILURE, ast.Load()), [], []), [], [])
         made.args += [node.msg] if node.msg is not None else []

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
-import json
-import types
 from typing import Any
 
 from pytest_promptse.sandbox._check_objects import CannotCrossError
 from pytest_promptse.sandbox.guest import wire
+from pytest_promptse.sandbox.guest.unpatched import inspect, json, types
 
 # What programs in other languages than Python have nothing for.
 _TYPES_OF_PYTHON = {

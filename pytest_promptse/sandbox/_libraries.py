@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 import sysconfig
 from pathlib import Path
+
+from pytest_promptse.sandbox.guest.unpatched import functools
 
 # Found at import: the first call imports a module, which a test that patches `open` prevents.
 _FOLDERS = tuple(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import math
-import resource
 from dataclasses import dataclass, replace
 from time import process_time
 from typing import TYPE_CHECKING
+
+from pytest_promptse.sandbox.guest.unpatched import contextlib, math, resource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
 from typing import TYPE_CHECKING, Self
 
 from pytest_promptse.errors import SandboxError
@@ -12,6 +10,7 @@ from pytest_promptse.sandbox._execution import Execution
 from pytest_promptse.sandbox._limits import Limits
 from pytest_promptse.sandbox._watch import Watchdog
 from pytest_promptse.sandbox.guest import wire
+from pytest_promptse.sandbox.guest.unpatched import contextlib, threading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,15 +6,13 @@ Ordinary programs, process pools and sockets on the loopback interface use none 
 
 from __future__ import annotations
 
-import errno
-import os
-import socket
-import tempfile
 from dataclasses import dataclass
+from tempfile import TemporaryFile
 from typing import Any
 
 from pytest_promptse.errors import SandboxError
 from pytest_promptse.sandbox.guest import landlock
+from pytest_promptse.sandbox.guest.unpatched import errno, os, socket
 
 _NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 _INT = 0xFFFFFFFF  # the kernel reads only these bits (CVE-2019-10063)
@@ -196,7 +194,7 @@ def _program(pyseccomp: Any, *, namespaces: bool, refused_families: tuple[int, .
 
 
 def _instructions(rules: Any) -> bytes:
-    with tempfile.TemporaryFile() as file:
+    with TemporaryFile() as file:
         rules.export_bpf(file)
         file.seek(0)
         return file.read()

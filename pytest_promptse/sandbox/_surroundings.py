@@ -6,7 +6,6 @@ effects on it reach no other program.
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 import warnings
@@ -14,10 +13,12 @@ from os import getcwd
 from pathlib import PosixPath
 from random import getstate, random
 from typing import TYPE_CHECKING, Any
+from warnings import warn_explicit
 
 from pytest_promptse.sandbox._handle import HandleType, is_of_program
 from pytest_promptse.sandbox.guest.decode import take
-from pytest_promptse.sandbox.guest.folders import Folder
+from pytest_promptse.sandbox.guest.folders import Folder, is_folder
+from pytest_promptse.sandbox.guest.unpatched import logging
 from pytest_promptse.sandbox.guest.wire import WireError
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class CheckSurroundings:
             if self._temporary and path.startswith(f"{self._temporary}/"):
                 inner = path[len(self._temporary) + 1 :].partition("/")[0]
                 folder = f"{self._temporary}/{inner}"
-                if os.path.isdir(folder):  # noqa: PTH112 - a hot path
+                if is_folder(folder):
                     self._folders.setdefault(folder, Folder(folder))
         is_new = {path for path, folder in self._folders.items() if folder.is_new}
         found = {path: folder.take_changes() for path, folder in self._folders.items()}
@@ -225,7 +226,7 @@ class CheckSurroundings:
             # The line is quoted from the file, so the program does not name one. A new registry,
             # since the filters of the check shall not count a program's warnings as repeated.
             try:
-                warnings.warn_explicit(message, category, _PROGRAM_FILE, line, registry={})
+                warn_explicit(message, category, _PROGRAM_FILE, line, registry={})
             except ResourceWarning:
                 pass  # destructors warn of it, whose exceptions end nothing
             except Warning as error:

@@ -5,16 +5,13 @@ All are measured from outside the tree.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
-import threading
 from dataclasses import dataclass
 from os import kill, listdir
 from os import stat as status_of
 from typing import TYPE_CHECKING
 
-from pytest_promptse.sandbox._clock import monotonic
+from pytest_promptse.sandbox.guest.unpatched import contextlib, signal, threading, time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,7 +101,7 @@ class Watchdog:
     def add(self, watch: Callable[[], float]) -> None:
         """Watch an execution. The first call starts the thread."""
         with self._changed:
-            self._watched[watch] = monotonic() + INTERVAL_SECONDS
+            self._watched[watch] = time.monotonic() + INTERVAL_SECONDS
             if self._asleep:
                 self._changed.notify()
         self.start()
@@ -142,17 +139,17 @@ class Watchdog:
                 self._asleep = False
                 if self._closed:
                     return
-                now = monotonic()
+                now = time.monotonic()
                 due = [watch for watch, when in self._watched.items() if when <= now]
             for watch in due:
                 pause = min(INTERVAL_SECONDS, watch())
                 with self._changed:
                     if watch in self._watched:
-                        self._watched[watch] = monotonic() + pause
+                        self._watched[watch] = time.monotonic() + pause
 
     def _pause(self) -> float:
-        first = min(self._watched.values(), default=monotonic() + INTERVAL_SECONDS)
-        return max(first - monotonic(), _SHORTEST_INTERVAL_SECONDS)
+        first = min(self._watched.values(), default=time.monotonic() + INTERVAL_SECONDS)
+        return max(first - time.monotonic(), _SHORTEST_INTERVAL_SECONDS)
 
 
 class Meter:

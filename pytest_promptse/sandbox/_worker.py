@@ -5,21 +5,16 @@ A worker whose interpreter does not answer is restarted.
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import signal
-import socket
-import subprocess
-import tempfile
 from dataclasses import asdict
 from os import kill, urandom
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_promptse.errors import SandboxError
 from pytest_promptse.sandbox import _bootstrap, _watch
 from pytest_promptse.sandbox._bubblewrap import ENVIRONMENT
+from pytest_promptse.sandbox.guest.unpatched import contextlib, json, os, signal, socket, subprocess
 from pytest_promptse.sandbox.guest.wire import words
 
 if TYPE_CHECKING:
@@ -96,13 +91,15 @@ class Worker:
         self.zygote = 0
 
     def start(self) -> None:
-        """Start the zygote if it is not running.
+        """Start the zygote if it is not running, or has died.
 
         Raises
         ------
         SandboxError
             If it does not start. The message ends with the last line that the command printed.
         """
+        if self._can_start and self._process is not None and self._process.poll() is not None:
+            self.stop()
         if self._process is None:
             if not self._can_start:
                 raise SandboxError("the jail died")
@@ -141,8 +138,8 @@ class Worker:
 
     def _start(self) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs, tempfile.TemporaryFile() as output:
-            process = subprocess.Popen(  # noqa: S603 - our own command
+        with theirs, TemporaryFile() as output:
+            process = subprocess.Popen(
                 [*self._command()],
                 stdin=theirs.fileno(),
                 stdout=output,
@@ -259,7 +256,7 @@ class Worker:
         process, self._process = self._process, None
         if control is not None:
             control.close()
-        if process is not None:
+        if process is not None and process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 kill(process.pid, signal.SIGKILL)
             process.wait()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
-import sqlite3
-import threading
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING
 
 from pytest_promptse.errors import StoreError
+from pytest_promptse.sandbox.guest.unpatched import fcntl, sqlite3, threading
 from pytest_promptse.store._tables import SCHEMA_VERSION, create_tables
 
 if TYPE_CHECKING:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.errors import StoreError
+from pytest_promptse.sandbox.guest.unpatched import hashlib, time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

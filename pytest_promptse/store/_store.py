@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import math
 import re
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from pytest_promptse.models._base import Capabilities, Completion, Usage
+from pytest_promptse.sandbox.guest.unpatched import hashlib, json, math, time
 from pytest_promptse.store._database import Database
 
 if TYPE_CHECKING:

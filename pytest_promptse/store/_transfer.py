@@ -7,9 +7,6 @@ capabilities of a model.
 
 from __future__ import annotations
 
-import gzip
-import os
-import time
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
@@ -17,6 +14,7 @@ import msgspec
 
 from pytest_promptse.errors import StoreError
 from pytest_promptse.models._base import valid_logprob
+from pytest_promptse.sandbox.guest.unpatched import gzip, os, time
 
 if TYPE_CHECKING:
     import sqlite3

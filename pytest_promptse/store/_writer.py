@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from pytest_promptse.sandbox.guest.unpatched import asyncio
 
 if TYPE_CHECKING:
     from collections.abc import Callable

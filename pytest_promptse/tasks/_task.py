@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import hashlib
-import json
-import linecache
 import re
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, field
@@ -17,6 +13,7 @@ from pytest_promptse.config._options import CALLED_LANGUAGES
 from pytest_promptse.errors import TaskError
 from pytest_promptse.runtimes._detect import language_of_prompt
 from pytest_promptse.sandbox._failing import FAILURE, compiled, failure
+from pytest_promptse.sandbox.guest.unpatched import ast, hashlib, json, linecache
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -12,6 +12,7 @@ from pytest_promptse.cli._store import add_parser
 from pytest_promptse.errors import SettingsError, StoreError
 from pytest_promptse.models._base import Completion, Decoding, Prompt, Request, Usage
 from pytest_promptse.models._replay import ReplayBackend
+from pytest_promptse.sandbox.guest import unpatched
 from pytest_promptse.store._store import Store, StoredVerdict
 
 DAY = 24 * 3600
@@ -54,10 +55,10 @@ def folder(tmp_path, monkeypatch):
     folder = tmp_path / "kept"
     now = time.time()
     with closing(Store(folder)) as store, monkeypatch.context() as patched:
-        patched.setattr(time, "time", lambda: now - 40 * DAY)
+        patched.setattr(unpatched.time, "time", lambda: now - 40 * DAY)
         add(store, "old", model="openai:old")
         store.add_verdict("check", "old", StoredVerdict(cause="", detail="", seconds=0.1))
-        patched.setattr(time, "time", lambda: now)
+        patched.setattr(unpatched.time, "time", lambda: now)
         add(store, "new")
         add(store, "newer", task="other")
         store.add_verdict("check", "new", StoredVerdict(cause="", detail="", seconds=0.1))

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from pytest_promptse.sandbox._checker import (
     open_descriptors,
     remove_abandoned_folders,
 )
+from pytest_promptse.sandbox._isolation import open_sandbox
 from pytest_promptse.sandbox._limits import Limits
 from pytest_promptse.sandbox.guest import landlock
 
@@ -63,6 +65,28 @@ def test_requests_of_any_size_are_answered_in_order(fork):
     checker = fork(lambda request: request * 2)
     for size in (0, 1, 5_000_000, 3):
         assert ask(checker, b"x" * size) == b"xx" * size
+
+
+@pytest.mark.parametrize("order", [b"J", b"{}", b'{"do": "start"}', b'{"do": "end"}'])
+def test_a_jail_survives_an_order_that_is_none(bwrap, order):
+    bwrap.prepare_fork()
+    control = bwrap._all[0]._control
+    control.send(order)
+    assert b"malformed" in control.recv(1000)
+
+
+def test_a_jail_that_has_died_is_replaced_for_the_next_check():
+    def judge(_):
+        with sandbox.load("def f(): return 5", entry_point="f") as candidate:
+            return str(candidate()).encode()
+
+    with open_sandbox("none", workers=1) as sandbox:
+        sandbox.prepare_fork()
+        os.kill(sandbox._all[0].zygote, signal.SIGKILL)
+        while is_alive(sandbox._all[0].zygote):
+            time.sleep(0.01)
+        with contextlib.closing(Checker(judge, pool=sandbox)) as checker:
+            assert ask(checker) == b"5"
 
 
 def test_a_checker_works_in_a_session_of_its_own_without_input(fork):

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from pytest_promptse.models._base import Completion, Usage
+from pytest_promptse.sandbox.guest import unpatched
 from pytest_promptse.store._leases import LEASE_SECONDS, Leases
 from pytest_promptse.store._store import Store
 
@@ -55,11 +56,11 @@ def test_a_claim_runs_out_unless_it_is_renewed(claims, monkeypatch):
     one, two = claims
     now = time.time()
     one.take({"a": 1})
-    monkeypatch.setattr(time, "time", lambda: now + 0.8 * LEASE_SECONDS)
+    monkeypatch.setattr(unpatched.time, "time", lambda: now + 0.8 * LEASE_SECONDS)
     one.renew()
-    monkeypatch.setattr(time, "time", lambda: now + 1.6 * LEASE_SECONDS)
+    monkeypatch.setattr(unpatched.time, "time", lambda: now + 1.6 * LEASE_SECONDS)
     assert two.take({"a": 1}) == {}
-    monkeypatch.setattr(time, "time", lambda: now + 3 * LEASE_SECONDS)
+    monkeypatch.setattr(unpatched.time, "time", lambda: now + 3 * LEASE_SECONDS)
     assert two.take({"a": 1}) == {"a": [0]}
 
 

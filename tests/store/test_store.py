@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from pytest_promptse.errors import StoreError
 from pytest_promptse.models._base import Capabilities, Completion, Decoding, Prompt, Usage
+from pytest_promptse.sandbox.guest import unpatched
 from pytest_promptse.store._store import Store, StoredVerdict
 
 VARIANT = {
@@ -361,7 +362,7 @@ def test_runs_that_never_finished_are_forgotten_after_a_week(tmp_path, monkeypat
 
     assert [reopened(), reopened()] == [None, b"here"]
     now = time.time()
-    monkeypatch.setattr(time, "time", lambda: now + 7 * 24 * 3600 + 60)
+    monkeypatch.setattr(unpatched.time, "time", lambda: now + 7 * 24 * 3600 + 60)
     assert reopened() is None
 
 

@@ -1,15 +1,11 @@
-# ruff: noqa: PTH101, PTH103, PTH104, PTH106, PTH107, PTH108, PTH110, PTH112, PTH114, PTH117, PTH118
-# ruff: noqa: PTH120, PTH208
 # The functions of os need no module that a program may have replaced.
 """Folders that the check and the program both have: what has changed in them, within limits."""
 
 from __future__ import annotations
 
-import itertools
-import os
-from os import listdir, urandom
 from typing import Any
 
+from pytest_promptse.sandbox.guest.unpatched import itertools, os, stat
 from pytest_promptse.sandbox.guest.wire import WireError
 
 # Tests patch ``builtins.open``.
@@ -36,22 +32,46 @@ def remove_contents(*folders: str) -> None:
     """
     for folder in folders:
         moved = itertools.count()
-        prefix = os.path.join(folder, urandom(8).hex())
-        while names := listdir(folder):
+        prefix = f"{folder}/{os.urandom(8).hex()}"
+        while names := os.listdir(folder):
             for name in names:
-                path = os.path.join(folder, name)
-                if os.path.islink(path) or not os.path.isdir(path):
+                path = f"{folder}/{name}"
+                if _kind(path) != stat.S_IFDIR:
                     os.unlink(path)
                     continue
                 os.chmod(path, 0o700)
-                for inner in listdir(path):
-                    inner_path = os.path.join(path, inner)
-                    if os.path.islink(inner_path) or not os.path.isdir(inner_path):
+                for inner in os.listdir(path):
+                    inner_path = f"{path}/{inner}"
+                    if _kind(inner_path) != stat.S_IFDIR:
                         os.unlink(inner_path)
                     else:
                         os.chmod(inner_path, 0o700)
                         os.rename(inner_path, f"{prefix}-{next(moved)}")
                 os.rmdir(path)
+
+
+def is_folder(path: str) -> bool:
+    """Return whether there is a folder at `path`, or a link to one."""
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _kind(path: str) -> int:
+    """Return the kind of what is at `path`, such as ``S_IFREG``, and 0 if there is nothing."""
+    try:
+        return stat.S_IFMT(os.lstat(path).st_mode)
+    except FileNotFoundError:
+        return 0
+
+
+def _make_folder(path: str) -> None:
+    if not is_folder(path):
+        parent = path.rpartition("/")[0]
+        if parent:
+            _make_folder(parent)
+        os.mkdir(path)
 
 
 class Folder:
@@ -79,7 +99,7 @@ class Folder:
             if name not in self._known or self._known[name] != stamp:
                 changed[name] = None
                 if stamp is not None:
-                    with _open(os.path.join(self.path, name), "rb") as file:
+                    with _open(f"{self.path}/{name}", "rb") as file:
                         status = os.fstat(file.fileno())
                         data = file.read(_MOST_BYTES)
                         changed[name] = data, status.st_mode & _PERMISSIONS, status.st_mtime_ns
@@ -95,46 +115,43 @@ class Folder:
         WireError
             If a name or its content is malformed.
         """
-        os.makedirs(self.path, exist_ok=True)
+        _make_folder(self.path)
         self._check_size(len(changes), sum(len(c[0]) for c in changes.values() if _is_file(c)))
         for name, content in sorted(changes.items(), reverse=False in changes.values()):
-            if type(name) is not str or os.path.isabs(name) or ".." in name.split("/"):
+            if type(name) is not str or {"", ".", ".."} & {*name.split("/")}:
                 raise WireError("a file outside of its folder")
             self._check_depth(name)
             try:
-                self._write(os.path.join(self.path, name), content)
-            except (OSError, OverflowError) as error:
+                self._write(name, content)
+            except (OSError, OverflowError, ValueError) as error:
                 raise WireError(f"a file cannot be written: {error}") from None
         self._known = self._scan()
 
-    def _write(self, path: str, content: Any) -> None:
-        within = os.path.relpath(path, self.path)
-        if os.path.realpath(path) != os.path.join(os.path.realpath(self.path), within):
-            raise WireError("a file behind a link")
-        if (
-            content is not False
-            and os.path.exists(path)
-            and os.path.isdir(path) is (content is not None)
-        ):
-            self._write(path, False)
-        if content is False:
-            if os.path.isdir(path):
-                os.rmdir(path)
-            elif os.path.exists(path):
-                os.remove(path)
-        elif content is None:
-            os.makedirs(path, exist_ok=True)
+    def _write(self, name: str, content: Any) -> None:
+        path = self.path
+        kind = stat.S_IFDIR
+        for part in name.split("/"):
+            if not kind and content is not False:
+                os.mkdir(path)
+            path = f"{path}/{part}"
+            kind = _kind(path)
+            if kind == stat.S_IFLNK:
+                raise WireError("a file behind a link")
+        if kind and (content is False or (kind == stat.S_IFDIR) is not (content is None)):
+            (os.rmdir if kind == stat.S_IFDIR else os.unlink)(path)
+            kind = 0
+        if content is None:
+            _make_folder(path)
         elif _is_file(content):
             data, mode, modified = content
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            if os.path.exists(path):
+            if kind:
                 os.chmod(path, _OWNER)
             with _open(path, "wb") as file:
                 file.write(data)
             # Both sides must be able to read it.
             os.chmod(path, mode & _PERMISSIONS | _READ)
             os.utime(path, ns=(modified, modified))
-        else:
+        elif content is not False:
             raise WireError("the content of a file is malformed")
 
     def _check_size(self, entries: int, size: int) -> None:
@@ -154,10 +171,10 @@ class Folder:
         size = 0
         while waiting:
             inner = waiting.pop()
-            with os.scandir(os.path.join(self.path, inner)) as found:
+            with os.scandir(f"{self.path}/{inner}") as found:
                 entries = list(itertools.islice(found, _MOST_ENTRIES + 1))
             for entry in entries:
-                name = os.path.join(inner, entry.name)
+                name = f"{inner}/{entry.name}" if inner else entry.name
                 if entry.is_dir(follow_symlinks=False):
                     self._check_depth(name)
                     state[name] = None

@@ -6,18 +6,8 @@ guest: the worst effect is that a program answers with wrong data.
 
 from __future__ import annotations
 
-import atexit
 import builtins
-import gc
-import inspect
-import io
-import linecache
-import operator
-import os
 import sys
-import threading
-import traceback
-import types
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pytest_promptse.sandbox.guest import objects, standard, wire
@@ -26,6 +16,18 @@ from pytest_promptse.sandbox.guest.encode import encode
 from pytest_promptse.sandbox.guest.proxies import ProxyFactory
 from pytest_promptse.sandbox.guest.surroundings import Surroundings
 from pytest_promptse.sandbox.guest.twins import Twins, may_be_twin, of_program, snapshot
+from pytest_promptse.sandbox.guest.unpatched import (
+    atexit,
+    gc,
+    inspect,
+    io,
+    linecache,
+    operator,
+    os,
+    threading,
+    traceback,
+    types,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
-import fcntl
-import os
 import platform
-import resource
-import signal
-import socket
 import struct
 from typing import Any
+
+from pytest_promptse.sandbox.guest.unpatched import ctypes, fcntl, os, resource, signal, socket
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWPID = 0x20000000

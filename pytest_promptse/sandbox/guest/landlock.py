@@ -6,14 +6,12 @@ the same on all machines.
 
 from __future__ import annotations
 
-import ctypes
-import functools
-import os
-import struct
 import sys
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox.guest import kernel
+from pytest_promptse.sandbox.guest.folders import is_folder
+from pytest_promptse.sandbox.guest.unpatched import ctypes, functools, os, struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -93,7 +91,7 @@ def _ruleset(handled: int, grants: Iterable[tuple[str, int]], *, scopes: int) ->
         except (FileNotFoundError, PermissionError):
             continue
         try:
-            allowed = rights if os.path.isdir(path) else rights & _ON_FILES & handled  # noqa: PTH112 - pathlib would grow every child
+            allowed = rights if is_folder(path) else rights & _ON_FILES & handled
             if allowed:
                 rule = struct.pack("=Qi", allowed, place)
                 kernel.check(_call(_ADD_RULE, ruleset, _PATH_BENEATH, rule, 0), "landlock")

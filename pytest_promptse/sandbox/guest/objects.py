@@ -12,16 +12,13 @@ The checker compares by that content.
 
 from __future__ import annotations
 
-import dataclasses
-import enum
-import inspect
 import sys
-import types
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox.guest import standard, wire
 from pytest_promptse.sandbox.guest.encode import STANDARD
+from pytest_promptse.sandbox.guest.unpatched import dataclasses, enum, inspect, types
 from pytest_promptse.sandbox.guest.wire import Built, WireError, words
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ loaded, no value of the type can exist. The module is only imported to build a r
 
 from __future__ import annotations
 
-import importlib
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_promptse.sandbox.guest.decode import take
 from pytest_promptse.sandbox.guest.merge import merge
+from pytest_promptse.sandbox.guest.unpatched import importlib
 from pytest_promptse.sandbox.guest.wire import WireError, words
 
 if TYPE_CHECKING:

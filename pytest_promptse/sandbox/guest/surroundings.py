@@ -7,15 +7,12 @@ program's effects come back with its answer.
 
 from __future__ import annotations
 
-import importlib
-import io
-import os
-import random
 import sys
 import warnings
 from typing import Any
 
 from pytest_promptse.sandbox.guest.folders import Folder
+from pytest_promptse.sandbox.guest.unpatched import importlib, io, os, random
 
 _MOST_RECORDS = 1_000
 _CHARS = 10_000

@@ -7,13 +7,13 @@ changed since the other side knew them. Both sides keep the same table.
 
 from __future__ import annotations
 
-import marshal
 from collections import deque
 from typing import Any
 
 from pytest_promptse.sandbox.guest import objects, standard, wire
 from pytest_promptse.sandbox.guest.encode import encode
 from pytest_promptse.sandbox.guest.merge import is_array, merge
+from pytest_promptse.sandbox.guest.unpatched import marshal
 
 CONTAINERS = (list, dict, set, bytearray, deque)
 

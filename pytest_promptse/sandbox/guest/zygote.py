@@ -7,24 +7,29 @@ it kills all its processes. It also has its own empty ``/tmp``.
 
 from __future__ import annotations
 
-import contextlib
-import gc
-import importlib
-import json
-import os
-import random
-import signal
-import socket
 import sys
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox.guest import guest, kernel, landlock
 from pytest_promptse.sandbox.guest.encode import encode
 from pytest_promptse.sandbox.guest.folders import remove_contents
+from pytest_promptse.sandbox.guest.unpatched import (
+    contextlib,
+    gc,
+    importlib,
+    json,
+    os,
+    random,
+    signal,
+    socket,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
+# The check may hand over a patch of ``builtins.open``.
+_open = open
 
 READY = b"+"
 _ORDER_BYTES = 65536
@@ -63,15 +68,31 @@ def serve(control: socket.socket) -> guest.Guest:
         data, files, _, _ = socket.recv_fds(control, _ORDER_BYTES, _FILES)
         if not data:
             os._exit(0)
-        order = json.loads(data)
-        if order["do"] == "start":
-            if zygote.start(order, files):
-                return zygote.guest
-        elif order["do"] == "reset":
-            zygote.end_all()
-            control.send(json.dumps({"token": order["token"]}).encode())
-        else:
-            control.send(json.dumps(zygote.end(order["execution"])).encode())
+        order = _read_order(data)
+        answer: dict[str, Any] = {}
+        match order:
+            case {
+                "do": "start", "execution": str(), "file_size": int(), "folder": str(),
+                "network": bool(), "limits": dict(),
+            } if len(files) == _FILES:  # fmt: skip
+                if zygote.start(order, files):
+                    return zygote.guest
+            case {"do": "reset", "token": token}:
+                zygote.end_all()
+                answer = {"token": token}
+            case {"do": "end", "execution": str(execution)}:
+                answer = zygote.end(execution)
+            case _:
+                answer = {"error": "an order is malformed"}
+        if answer:
+            control.send(json.dumps(answer).encode())
+
+
+def _read_order(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except ValueError:
+        return None
 
 
 def _rehearse() -> None:
@@ -233,7 +254,7 @@ def _kill_orphans(keep: Iterable[int]) -> None:
     listing: Path | str = f"/proc/self/task/{os.getpid()}/children"
     for _ in range(100):
         try:
-            with open(listing) as file:  # noqa: PTH123 - pathlib would grow every child
+            with _open(listing) as file:
                 children = {int(number) for number in file.read().split()} - {*keep}
         except FileNotFoundError:
             return

@@ -1,0 +1,23 @@
+# ruff: noqa: E401, F401, I001 - a list of names
+"""The modules of the standard library as they were before any test.
+
+A check may patch ``json.dumps``, ``os.read`` or ``time.monotonic``. The plugin takes modules from
+here, so that its own work beside the check does not change. The state of a module, such as
+``sys.stdout`` and ``os.environ``, is read from the module itself.
+"""
+
+from importlib import import_module
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import ast, asyncio, atexit, contextlib, ctypes, dataclasses, dis, enum, errno, faulthandler
+    import fcntl, functools, gc, gzip, hashlib, importlib, inspect, io, itertools, json, linecache
+    import logging, marshal, math, operator, os, random, re, resource, select, shutil, signal
+    import socket, sqlite3, stat, struct, subprocess, threading, time, traceback, types
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return globals().setdefault(name, SimpleNamespace(**vars(import_module(name))))
