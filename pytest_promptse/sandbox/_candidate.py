@@ -505,14 +505,22 @@ class Candidate(EntryPoint):
 
     def _send(self, execution: Execution, request: tuple[Any, ...]) -> None:
         self.require_no_failure()
+        self._hand_over(execution, request)
         message = self._encode(request)
         self.requests += 1
-        self._send_surroundings(execution, request)
-        self._send_twins(execution)
         released = self._program_objects.take_released()
         if released:
             execution.send(encode(("release", released)))
         execution.send(message)
+
+    def _hand_over(self, execution: Execution, message: tuple[Any, ...]) -> None:
+        """Send what the check has changed since the program ran.
+
+        `message` is sent afterwards. It is encoded then, since the first mention of an object
+        describes it.
+        """
+        self._send_surroundings(execution, message)
+        self._send_twins(execution)
 
     def use_surroundings(self, surroundings: CheckSurroundings) -> None:
         """Hand over what the check sets up around the program, and take over its effects."""
@@ -535,10 +543,22 @@ class Candidate(EntryPoint):
             )
         if self._language != "python":
             self._require_common_surroundings(changes, operands)
-        patches = changes.get("patches", [])
-        changes["patches"] = [patch for patch in patches if self.can_send(patch[2])]
-        if changes != {"patches": []}:
+        patches = changes.pop("patches", [])
+        if changes:
             execution.send(self._encode(("surroundings", changes)))
+        # A guest of another language has no standard library of Python.
+        for module, name, value in patches if self._language == "python" else ():
+            is_own = isinstance(value, type) and standard.name_of(value) is None
+            if is_own and not objects.CONTENT.keys().isdisjoint(value.__mro__):
+                self.break_check(
+                    f"the patch of {module}.{name} is a class with a base whose values are copied, "
+                    "so its methods do not reach the program; patch it by a class without a base"
+                )
+            with self._sending(f"the patch of {module}.{name}"):
+                message = encode(
+                    ("surroundings", {"patches": [(module, name, value)]}), self._send_value
+                )
+            execution.send(message)
 
     def _require_common_surroundings(self, changes: dict[str, Any], operands: list[Any]) -> None:
         """Break the check if the program needs surroundings that its guest cannot set up."""
@@ -590,14 +610,17 @@ class Candidate(EntryPoint):
         return message
 
     @contextlib.contextmanager
-    def _sending(self) -> Iterator[None]:
-        """End the check if a value cannot be sent, and say whose fault it is."""
+    def _sending(self, what: str = "an argument") -> Iterator[None]:
+        """End the check if a value cannot be sent, and say whose fault it is.
+
+        `what` names the value.
+        """
         try:
             yield
         except wire.TooLargeError as error:
-            self._refuse_size(f"an argument cannot be sent to the program: {error}")
+            self._refuse_size(f"{what} cannot be sent to the program: {error}")
         except wire.WireError as error:
-            self.break_check(f"an argument cannot be sent to the program: {error}")
+            self.break_check(f"{what} cannot be sent to the program: {error}")
 
     def _refuse_size(self, text: str) -> NoReturn:
         """End the check because something is too large, and say whose fault it is.
@@ -822,6 +845,7 @@ class Candidate(EntryPoint):
         try:
             with execution.callback():
                 result = self._check_objects.use(number, operation, args, kwargs)
+            self._hand_over(execution, ("return", result))
             message = self._encode_result(result, is_chosen=bool(args or kwargs))
         except CannotCrossError as error:
             self.break_check(str(error))
@@ -838,8 +862,8 @@ class Candidate(EntryPoint):
             if not isinstance(error, ProgramInterrupt) and is_assertion(error):
                 self.failed.append(error)  # again, since the program may catch it
                 error = RuntimeError("the check has failed")
+            self._hand_over(execution, ("raise", error))
             message = self._encode(("raise", error))
-        self._send_twins(execution)
         execution.send(message)
 
     def _encode_result(self, result: Any, *, is_chosen: bool) -> bytes:

@@ -191,6 +191,8 @@ class Guest:
         """
         is_new = self.turn.take()
         try:
+            # A stream of the check would be flushed by a callback of its own.
+            self.flush(sys.__stdout__, sys.__stderr__)
             self.send_state()
             self.answer("callback", number, operation, args, kwargs)
             return self.serve()
@@ -299,10 +301,10 @@ class Guest:
             self.answer(kind, sent, text, None)
 
     @staticmethod
-    def flush() -> None:
-        for stream in {sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__}:
+    def flush(*streams: Any) -> None:
+        for stream in streams or {sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__}:
             try:
-                stream.flush()  # type: ignore[union-attr]
+                stream.flush()
             except (OSError, ValueError, AttributeError):
                 continue  # closed or replaced by the program
 
