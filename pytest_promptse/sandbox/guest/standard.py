@@ -349,6 +349,8 @@ LENT: dict[str, frozenset[str]] = {
     "queue.Queue": words("put put_nowait get get_nowait qsize empty full task_done"),
     "random.Random": words("random randint randrange uniform gauss choice choices shuffle sample"),
     "threading.Event": words("set clear is_set"),
+    "contextlib._GeneratorContextManager": words(""),
+    "contextlib._AsyncGeneratorContextManager": words(""),
     "types.GeneratorType": words("send throw close"),
     "types.CoroutineType": words("send throw close"),
     "collections.abc.Iterator": words(""),
@@ -440,7 +442,7 @@ def _is_exception(value: Any) -> bool:
 def loaded(full_name: str) -> Any:
     """Return the object with this full name if its module is loaded, else None."""
     module, _, name = full_name.rpartition(".")
-    return getattr(sys.modules.get(module), name, None)
+    return _AT_IMPORT.get(full_name) or getattr(sys.modules.get(module), name, None)
 
 
 def find(module: str, name: str) -> Any:
@@ -449,4 +451,10 @@ def find(module: str, name: str) -> Any:
     `module` and `name` are those of a type that messages may contain. ImportError is raised if
     there is no such module.
     """
-    return getattr(importlib.import_module(module), name, None)
+    found = _AT_IMPORT.get(f"{module}.{name}")
+    return found or getattr(importlib.import_module(module), name, None)
+
+
+# A check may put a class of its own in the place of ``datetime.date``.
+_AT_IMPORT: dict[str, Any] = {}
+_AT_IMPORT.update({name: loaded(name) for name in (*_CLASSES, *KINDS)})

@@ -1,5 +1,8 @@
 """Law 1: what a check patches changes its program, not the code that judges the program."""
 
+import contextlib
+import datetime
+import io
 import json
 import logging
 import os
@@ -8,6 +11,7 @@ import shutil
 import tempfile
 import threading
 import time
+import urllib.request
 from unittest import mock
 
 import pytest
@@ -121,3 +125,59 @@ def test_the_program_takes_the_place_of_a_function(candidate, monkeypatch):
 @attack(1, "def f(x): return x + x", honest="def f(x): return x * x")
 def test_the_jail_lives_on(candidate):
     assert candidate(3) == 9
+
+
+@answers(
+    "today",
+    right="import datetime\ndef today(): return datetime.date.today().year",
+    wrong="import time\ndef today(): return time.localtime().tm_year",
+)
+def test_a_class_of_the_check_in_the_place_of_one_with_values(candidate, monkeypatch):
+    real = datetime.date(2000, 3, 2)
+
+    class FakeDate:
+        @staticmethod
+        def today():
+            return real
+
+    monkeypatch.setattr(datetime, "date", FakeDate)
+    assert candidate() == 2000
+
+
+@attack(1, "def f(x): return 7", honest="def f(x): return x.year", may_break=True)
+def test_a_subclass_in_the_place_of_a_class_with_values(candidate, monkeypatch):
+    class FakeDate(datetime.date):
+        pass
+
+    monkeypatch.setattr(datetime, "date", FakeDate)
+    candidate(datetime.date(2000, 3, 2))
+
+
+@answers(
+    "year",
+    right="def year(x): return x.year",
+    wrong="def year(x): return 0",
+)
+def test_a_value_of_a_class_that_is_patched(candidate, monkeypatch):
+    real = datetime.date(2000, 3, 2)
+    monkeypatch.setattr(datetime, "date", lambda *parts: None)
+    assert candidate(real) == 2000
+
+
+@answers(
+    "get",
+    right="import json\nimport urllib.request\ndef get(url):\n"
+    "    with urllib.request.urlopen(url) as response: return json.loads(response.read())",
+    wrong="def get(url): return {}",
+)
+def test_a_manager_of_a_function_of_the_check(candidate, monkeypatch):
+    ended = []
+
+    @contextlib.contextmanager
+    def opened(url):
+        yield io.BytesIO(b'{"a": 1}')
+        ended.append(url)
+
+    monkeypatch.setattr(urllib.request, "urlopen", opened)
+    assert candidate("http://x/y") == {"a": 1}
+    assert ended == ["http://x/y"]
