@@ -133,6 +133,8 @@ def test_the_documentation_lists_every_kind_that_is_sent_or_lent():
         "slice": "slice", "dict_keys": "dict views", "dict_values": "dict views",
         "dict_items": "dict views", "timezone": "fixed offset", "PurePosixPath": "pure paths",
         "PureWindowsPath": "pure paths", "Iterator": "iterators", "Awaitable": "awaitables",
+        "_GeneratorContextManager": "`contextlib.contextmanager`",
+        "_AsyncGeneratorContextManager": "`asynccontextmanager`",
         "AsyncIterator": "iterators", "GeneratorType": "generators", "CoroutineType": "awaitables",
     }  # fmt: skip
     for name in {*standard.KINDS, *standard.LENT}:

@@ -304,7 +304,7 @@ class Guest:
     def flush(*streams: Any) -> None:
         for stream in streams or {sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__}:
             try:
-                stream.flush()
+                stream.flush()  # type: ignore[union-attr]
             except (OSError, ValueError, AttributeError):
                 continue  # closed or replaced by the program
 
