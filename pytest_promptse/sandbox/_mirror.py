@@ -33,6 +33,12 @@ _PATH_TEXT = words(
 # The content of these comes as another type. That of a path does, since only the check has paths
 # of its own file system.
 _SENT_AS: dict[type, type] = {dict: dict, PosixPath: str}
+# Without those of sets: by its items, which a program states one by one, a set would equal another.
+_REGISTERED: dict[str, Any] = {
+    name: kind
+    for name, kind in vars(collections.abc).items()
+    if isinstance(kind, ABCMeta) and collections.abc.Set not in kind.__mro__
+}
 _TEXT = (str, str, str, (str, type(None)), str, str, str, (str, type(None)))
 
 
@@ -94,10 +100,8 @@ def make_class(owner: ProgramOperations, number: int, parts: list[Any]) -> Handl
             made = type.__new__(kind, name, attempt, names)
         except TypeError:  # bases that Python cannot combine here
             continue
-        known = getattr(collections.abc, name, None) if module == "collections.abc" else None
-        # By the items of a set, which a program states one by one, a set would equal another.
-        if isinstance(known, ABCMeta) and not issubclass(known, collections.abc.Set):
-            known.register(made)
+        if module == "collections.abc" and name in _REGISTERED:
+            _REGISTERED[name].register(made)
         made.promptse_owner = owner  # not before, or `register` would ask the program
         return made
     raise WireError("the bases of a class do not go together")

@@ -371,7 +371,7 @@ class Guest:
         """
         function = self.module.__dict__[self.objects.entry_point] if target is None else target
         before = snapshot((args, kwargs)) if track else b""
-        named = {**dict(enumerate(args)), **kwargs} if track else {}
+        named: dict[Any, Any] = {**dict(enumerate(args)), **kwargs} if track else {}
         counts = {name: sys.getrefcount(argument) for name, argument in named.items()}
         try:
             result = function(*args, **kwargs)
