@@ -26,7 +26,7 @@ from pytest_promptse.sandbox._handle import READ_NAMES, EntryPoint, Module
 from pytest_promptse.sandbox._surroundings import CheckSurroundings
 from pytest_promptse.sandbox.guest import landlock
 from pytest_promptse.sandbox.guest.folders import Content, Folder
-from pytest_promptse.sandbox.guest.unpatched import ast, contextlib, dis, linecache, os, re, shutil
+from pytest_promptse.sandbox.guest.unpatched import contextlib, dis, linecache, os, re, shutil
 from pytest_promptse.sandbox.guest.wire import WireError
 from pytest_promptse.tasks._example import shown
 from pytest_promptse.tasks._task import repeatable_random
@@ -409,7 +409,7 @@ def _error_result(
         refused is not None
         and not candidate.has_raised(refused)
         and landlock.version()
-        and not (used and _may_be_chosen(refused.filename, candidate, path))
+        and not (used and candidate.has_named(str(refused.filename)))
     ):
         # Every program would fail, right or wrong, since it has not chosen the path.
         raise TaskError(
@@ -420,26 +420,6 @@ def _error_result(
         raise error
     name = type(error).__name__
     return CheckResult("wrong_answer", f"{line}{name} in the check: {safe_text(error)}")
-
-
-def _may_be_chosen(name: Any, candidate: Candidate, path: str) -> bool:
-    """Return whether the program may have chosen the file `name`, which the check was refused.
-
-    The check is refused its own files with any program. Their paths begin with a constant of the
-    check's file, or with a folder that no program knows. A connection has no name.
-    """
-    if name is None:
-        return False
-    text = os.fsdecode(name)
-    source = "".join(linecache.getlines(path))
-    own = {
-        node.value
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Constant) and type(node.value) is str
-    }
-    folders = (path.rpartition("/")[0], os.getcwd(), *(part for part in own if part[:1] == "/"))
-    is_own = text in own or text.startswith(tuple(f for f in folders if f.strip("/")))
-    return not is_own or candidate.has_named(text)
 
 
 def _permission_error(error: BaseException | None) -> PermissionError | None:
