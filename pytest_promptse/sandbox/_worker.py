@@ -28,6 +28,7 @@ Isolation = Literal["namespaces", "landlock", "user", "none"]
 
 _START_SECONDS = 60.0
 _ANSWER_SECONDS = 60.0
+_LAST_SECONDS = 5.0
 _OWN_PROCESSES = 4
 _CHUNK = 32768
 # Modules that half of the programs import. Loading them once saves each program milliseconds.
@@ -257,6 +258,10 @@ class Worker:
         if control is not None:
             control.close()
         if process is not None and process.returncode is None:
+            if self._config["isolation"] != "namespaces":
+                # Killing the zygote does not kill its children. It ends them when its socket ends.
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(_LAST_SECONDS)
             with contextlib.suppress(ProcessLookupError):
                 kill(process.pid, signal.SIGKILL)
             process.wait()

@@ -242,3 +242,29 @@ def test_a_program_that_hides_its_sockets_has_none(bwrap):
     )
     with bwrap.load(hides, entry_point="f") as candidate, pytest.raises(PermissionError):
         candidate()
+
+
+def test_no_process_of_a_program_outlives_a_jail_without_namespaces():
+    program = (
+        "import os, time\n"
+        "def f():\n"
+        "    child = os.fork()\n"
+        "    if child == 0:\n"
+        "        os.setsid()\n"
+        "        while True: time.sleep(1)\n"
+        "    return child\n"
+    )
+    children = []
+    with open_sandbox("none", workers=1) as sandbox:
+
+        def stop_under_the_program():
+            with sandbox.load(program, entry_point="f") as candidate:
+                children.append(candidate())
+                sandbox._all[0].stop()
+
+        with pytest.raises(SandboxError, match="the jail is gone"):
+            stop_under_the_program()
+        deadline = time.monotonic() + 20
+        while Path(f"/proc/{children[0]}").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)

@@ -67,6 +67,8 @@ def serve(control: socket.socket) -> guest.Guest:
     while True:
         data, files, _, _ = socket.recv_fds(control, _ORDER_BYTES, _FILES)
         if not data:
+            # Without a namespace of their own, processes of programs would live on.
+            zygote.end_all()
             os._exit(0)
         order = _read_order(data)
         answer: dict[str, Any] = {}
