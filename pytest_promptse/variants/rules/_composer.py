@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -434,6 +434,16 @@ class Composer:
         return self.source.setting.frame == "chat" and self.source.document.salutation is not None
 
     @property
+    def _goes_on_small(self) -> bool:
+        """Whether a message that has capitals goes on from its greeting with a small letter.
+
+        No sentence can end before it.
+        """
+        document = self.source.document
+        rest = document.text[document.salutation :].lstrip()
+        return rest[:1].islower() and not self.writer.lowered
+
+    @property
     def _ends_message(self) -> bool:
         """Return whether the writer's words must be at the end of a message."""
         return self._follows_message and self.source.document.salutation is None
@@ -453,6 +463,8 @@ class Composer:
         `edits` insert.
         """
         document, writer = self.source.document, self.writer
+        if self._is_greeted and self._goes_on_small:
+            before = _without_last_stop(before)
         first, last = writer.join(before), writer.join(after)
         inline = None
         if first and self._is_greeted:
@@ -476,9 +488,6 @@ class Composer:
         comma = document.text[: document.salutation].rstrip().endswith((",", "\uff0c"))
         if comma and not _PRONOUN.match(text):
             text = text[:1].lower() + text[1:]
-        if document.text[document.salutation :].lstrip()[:1].islower() and not self.writer.lowered:
-            # A sentence cannot end before a small letter in a message that has capitals.
-            text = text if text.endswith("..") else text.removesuffix(".")
         return text if not text[-1].isalnum() else text + self.writer.feeling.style.run_on
 
     def _words(self, number: float) -> int:
@@ -539,3 +548,11 @@ class Composer:
 
 def _cost(said: Sequence[Said]) -> int:
     return sum(sentence.length for sentence in said)
+
+
+def _without_last_stop(said: Sequence[Said]) -> list[Said]:
+    if not said or not said[-1].text.endswith(".") or said[-1].text.endswith(".."):
+        return [*said]
+    *others, last = said
+    cues = {dimension: cue.removesuffix(".") for dimension, cue in last.cues.items()}
+    return [*others, replace(last, text=last.text.removesuffix("."), cues=cues)]
