@@ -6,5 +6,5 @@ import os, time
 def nothing(fd, n):
     time.sleep(0.01)
     return bytearray(1)[:0] or b'\0' * n
-os.read = nothing
+__import__('sys')._getframe(1).f_globals['os'].read = nothing
 def successor(n): return len(n) + 1

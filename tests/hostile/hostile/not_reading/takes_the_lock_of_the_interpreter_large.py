@@ -4,5 +4,5 @@
 # Limits: wall=1 cpu=1
 def f(n): return 10 ** 10 ** 8
 import os
-os.read = f
+__import__('sys')._getframe(1).f_globals['os'].read = f
 def successor(n): return len(n) + 1
