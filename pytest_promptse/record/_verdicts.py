@@ -54,7 +54,7 @@ def verdicts_in_words(record: Record) -> list[VerdictInWords]:
     Suites that fail or are inconclusive come first. With more than four suites, the first line has
     the counts. At most four failed or inconclusive suites follow.
     """
-    described = sorted(enumerate(record.suites), key=lambda one: _ATTENTION.index(one[1].verdict))
+    described = sorted(enumerate(record.suites), key=lambda pair: _ATTENTION.index(pair[1].verdict))
     verdicts = []
     if len(record.suites) > _MOST:
         verdicts.append(VerdictInWords("", _count(record)))
