@@ -79,6 +79,33 @@ def test_what_works_beside_a_check_looks_up_nothing_that_a_check_can_patch(path)
     assert looked_up(source, LATE.get(path.name, ())) == set()
 
 
+def set_in_copies(source):
+    """Return the attributes of copied modules that `source` sets, which no program would see."""
+    tree = ast.parse(source)
+    copied = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").endswith("unpatched")
+        for alias in node.names
+    }
+    return {
+        ast.unparse(node)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del)
+        if ast.unparse(node.value) in copied
+    }
+
+
+@pytest.mark.parametrize("path", WORKING, ids=lambda path: path.stem)
+def test_no_attribute_of_a_copied_module_is_set(path):
+    assert set_in_copies(path.read_text(encoding="utf-8")) == set()
+
+
+def test_what_is_set_in_a_copy_is_found():
+    assert set_in_copies("from a.unpatched import io\nio.open = f = 1") == {"io.open"}
+    assert set_in_copies("from a.unpatched import io\nimport os\nos.a = io.open") == set()
+
+
 def test_what_is_looked_up_is_found():
     assert looked_up("import time\ndef f(): time.monotonic()") == {"time.monotonic"}
     assert looked_up("import os\nf = lambda: os.kill(1, 2) or open('x')") == {"os.kill", "open"}

@@ -555,6 +555,8 @@ def _finalize(module: types.ModuleType) -> None:
 
 def _open_device_names() -> None:
     """Make ``open`` accept the names of the standard streams, since the jail has no ``/proc``."""
+    import io as io_of_programs  # noqa: PLC0415 - the module itself, which programs use
+
     plain_open = io.open
     numbers = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
@@ -562,7 +564,7 @@ def _open_device_names() -> None:
         number = numbers.get(os.fspath(file)) if not isinstance(file, int) else None
         return plain_open(file if number is None else os.dup(number), *args, **kwargs)
 
-    builtins.open = io.open = open_
+    builtins.open = io_of_programs.open = open_
 
 
 def open_streams() -> None:
