@@ -41,7 +41,7 @@ STATE = {
 }
 # In the jail, a module that only some programs need is imported for them.
 LATE = {
-    "guest.py": {"asyncio", "builtins", "copy"},
+    "guest.py": {"asyncio", "builtins", "copy", "io_of_programs"},
     "surroundings.py": {"logging", "warnings"},
 }
 
