@@ -405,17 +405,15 @@ def _error_result(
         return CheckResult("exception", f"{type(error).__name__}: {safe_text(error)}")
     line = _line(error, path)
     refused = _permission_error(error)
-    if (
-        refused is not None
-        and not candidate.has_raised(refused)
-        and landlock.version()
-        and not (used and candidate.has_named(str(refused.filename)))
-    ):
-        # Every program would fail, right or wrong, since it has not chosen the path.
-        raise TaskError(
+    if refused is not None and not candidate.has_raised(refused) and landlock.version():
+        text = (
             f"{line}the check is refused a file or a connection ({refused}); it can write only "
             "below tmp_path and to tempfile's files, and use no TCP; do the rest in a fixture"
-        ) from None
+        )
+        if not used:
+            raise TaskError(text) from None
+        # Its answer may be the path, however it is spelt, or have led to it.
+        return CheckResult("wrong_answer", text)
     if not used or _is_of_check(error, path):
         raise error
     name = type(error).__name__

@@ -55,7 +55,7 @@ from pytest_promptse.sandbox.guest.decode import decode
 from pytest_promptse.sandbox.guest.encode import encode
 from pytest_promptse.sandbox.guest.merge import merge
 from pytest_promptse.sandbox.guest.twins import may_be_twin, of_program
-from pytest_promptse.sandbox.guest.unpatched import contextlib, json, threading
+from pytest_promptse.sandbox.guest.unpatched import contextlib, threading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -77,9 +77,6 @@ _OWN_REFERENCES = 2
 """Number of references, as ``sys`` counts them, to a container that only its twin refers to."""
 
 _UNCHANGING = (int, float, complex, str, bytes, range, type(None))
-_MOST_SEARCHED = 4 * 2**20
-"""Bytes of messages in which `Candidate.has_named` looks. More may have named any path."""
-
 _STOPS = (StopIteration, StopAsyncIteration)
 _ENDINGS = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
@@ -147,8 +144,6 @@ class Candidate(EntryPoint):
         self._program_objects = ProgramObjects()
         self._lock = threading.RLock()
         self._answers = 0
-        self._received = 0
-        self._messages = bytearray()
         # Number of `_Shared` and `_Argument` in the message that is being read.
         self._marks = 0
         # The exceptions of that message which `_as_value` has replaced.
@@ -242,8 +237,8 @@ class Candidate(EntryPoint):
 
     @property
     def used(self) -> bool:
-        """True if the check has received anything of the loaded program."""
-        return self._answers > 0
+        """True if the check has received anything of the loaded program, or it has printed."""
+        return self._answers > 0 or bool(self.output)
 
     @property
     def output(self) -> str:
@@ -293,7 +288,7 @@ class Candidate(EntryPoint):
             problem = self._await_result(self._execution, (), {}, stops=False)
             if problem is not None:
                 self.fail(*read_problem(problem, _LOAD_CAUSES))
-            self._answers = 0  # that it is loaded is no value of the program
+            self._answers -= 1  # that it is loaded is no value of the program
         return self._execution
 
     def _require_compiled(self, answer: Any) -> None:
@@ -340,7 +335,6 @@ class Candidate(EntryPoint):
         self._raised.clear()
         self._program_objects = ProgramObjects()
         self._check_objects = CheckObjects()
-        self._messages.clear()
         self.failed.clear()
         if self._execution is not None:
             self._execution.close()
@@ -453,23 +447,6 @@ class Candidate(EntryPoint):
         error = failed_assertion(self.failed, self.has_raised, in_handler=in_handler)
         if error is not None:
             raise error
-
-    def has_named(self, path: str) -> bool:
-        """Return whether the program has sent or printed what ends with a part of `path`.
-
-        The path may also be a folder of the one that the program has named.
-        """
-        if self._received > _MOST_SEARCHED:
-            return True
-        printed = json.dumps(self.output.split(), ensure_ascii=False)
-        texts = bytes(self._messages) + printed.encode("utf-8", "surrogatepass")
-        parts = [json.dumps(part, ensure_ascii=False)[1:-1] for part in path.split("/") if part]
-        ends = [f'{part}"' for part in parts] + [f"{part}/" for part in parts[-1:]]
-        return any(
-            (before + end).encode("utf-8", "surrogatepass") in texts
-            for end in ends
-            for before in '"/'
-        )
 
     def can_send(self, value: Any) -> bool:
         """Return whether `value` of the check can be sent to the program."""
@@ -757,9 +734,6 @@ class Candidate(EntryPoint):
     def _receive(self, execution: Execution) -> Any:
         data = execution.receive()
         self._answers += 1
-        self._received += len(data)
-        if self._received <= _MOST_SEARCHED:
-            self._messages += data
         self._marks = 0
         self._silent.clear()
         if self._language != "python":

@@ -340,9 +340,29 @@ def test_double(candidate):
     except OSError {wrapped or ": raise"}
 """)
     result = run(*REFERENCE, "-k", "original")
-    result.assert_outcomes(failed=1, deselected=7)
-    result.stdout.fnmatch_lines(["*line *: the check is refused a file *"])
+    result.assert_outcomes(errors=1, deselected=7)
+    text = " ".join(result.stdout.str().split())
+    assert "reference fails its check (wrong_answer: line 1" in text
+    assert "the check is refused a file or a connection" in text
     assert not (pytester.path / "left.txt").exists()
+
+
+@needs_landlock
+def test_a_program_without_a_reference_fails_with_the_line_of_a_refused_file(
+    project, run, pytester, replay
+):
+    project(
+        """
+from pathlib import Path
+
+@quick
+def test_double(candidate):
+    Path(candidate(2)).write_text("4")
+""".replace("@quick", "@pytest.mark.promptse(PROMPT, samples=1, original_samples=1, variants=1)")
+    )
+    model = replay({"test_double": ["def double(x): return 'left.txt'"]}, PROMPT)
+    run("--promptse-model", model, "--promptse-report", "json:run.json", "-k", "original")
+    assert "line 11: the check is refused a file" in details(pytester)["wrong_answer"]
 
 
 def test_output_log_and_warnings_of_a_check_reach_the_report(project, run):

@@ -529,6 +529,15 @@ def test_a_script_takes_megabytes_of_input(load):
     assert result.stdout == "3000000\n"
 
 
+def test_a_program_counts_as_used_when_its_first_value_arrives(load):
+    quiet, printing = load(ECHO), load(f"print(1, flush=True)\n{ECHO}")
+    for candidate in (quiet, printing):
+        assert candidate.module
+    assert (quiet.used, printing.used) == (False, True)
+    quiet(1)
+    assert quiet.used
+
+
 def test_a_script_and_the_module_may_both_be_used(load):
     candidate = load("def f(): return 1\nif __name__ == '__main__': print(2)")
     assert candidate() == 1
