@@ -7,7 +7,6 @@ import io
 import json
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_promptse import __version__
@@ -88,8 +87,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if getattr(chosen, "store", DEFAULT_STORE) is None:
             chosen.store = project_file().folder_of("store") or DEFAULT_STORE
-        if getattr(chosen, "library_dir", Path()) is None:
-            chosen.library_dir = project_file().folder_of("library_dir")
         code: int = chosen.func(chosen)
         sys.stdout.flush()
     except PromptseError as error:

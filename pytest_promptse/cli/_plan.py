@@ -79,7 +79,7 @@ def _plan(chosen: argparse.Namespace) -> int:
         raise SettingsError(f"plan: --max-drop is {chosen.max_drop:g}; give a value in (0, 1)")
     names = ("preset", "variants", "samples", "original_samples")
     given = {name: value for name in names if (value := getattr(chosen, name)) is not None}
-    settings = resolve([(given, str)])
+    settings = resolve([(given, lambda name: f"plan: --{name.replace('_', '-')}")])
     plan = DropPlan(
         tasks=chosen.tasks,
         variants=settings.variants * len(settings.distances),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import shlex
 import subprocess
@@ -19,10 +18,12 @@ from pytest_promptse._suggestions import nearest
 from pytest_promptse.cli._arguments import DEFAULT_STORE
 from pytest_promptse.cli._extensions import extensions, tasks_of_tests
 from pytest_promptse.cli._ini import project_file
+from pytest_promptse.config._option import placed
 from pytest_promptse.config._settings import check_names, resolve
 from pytest_promptse.errors import VariantError
 from pytest_promptse.reports.terminal._harmful import difference
 from pytest_promptse.variants._audit import audit
+from pytest_promptse.variants._choices import check_choices
 from pytest_promptse.variants._edit import edited, from_text, to_text
 from pytest_promptse.variants._files import (
     folders,
@@ -39,11 +40,14 @@ from pytest_promptse.variants._show import described, facts
 from pytest_promptse.variants.invariance._finding import no_findings
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pytest_promptse.cli._arguments import Subparsers
+    from pytest_promptse.config._settings import Settings
     from pytest_promptse.tasks._suitefile import SuiteFile
     from pytest_promptse.tasks._task import Task
+    from pytest_promptse.variants._library import Library
     from pytest_promptse.variants.invariance._finding import Finding
 
 _CACHE = DEFAULT_STORE / "variants"
@@ -143,41 +147,36 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--distances",
-        type=_numbers,
         metavar="D,D,…",
         help="perturbation distances in (0, 1) (default: from the suite or ini file, else "
         "0.1,0.2,0.3)",
     )
     parser.add_argument(
         "--per-distance",
-        type=int,
         metavar="K",
         help="variants per distance and task (default: from the suite or ini file, else 4)",
     )
     parser.add_argument(
         "--emotions",
-        type=_names,
         metavar="NAME,…",
         help="emotions of the variants (default: from the suite or ini file, else all); !NAME "
         "leaves one out",
     )
     parser.add_argument(
         "--exclude-emotions",
-        type=_names,
         metavar="NAME,…",
         help="emotions to leave out (default: from the suite or ini file); variants with other "
         "emotions stay as they are",
     )
     parser.add_argument(
         "--personalities",
-        type=_names,
         metavar="T.L.C,…",
         help="personas of the variants, such as expert.senior.logic (default: from the suite or "
         "ini file, else all 32)",
     )
     parser.add_argument(
         "--seed",
-        type=int,
+        metavar="N",
         help="seed of the variants (default: from the suite or ini file, else 0)",
     )
     parser.add_argument(
@@ -186,17 +185,6 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
         "from the suite or ini file, else rules)",
     )
     _add_library(parser)
-
-
-def _numbers(text: str) -> tuple[float, ...]:
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r}: write distances like 0.1,0.2,0.3") from None
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(","))
 
 
 _SETTINGS = {
@@ -211,8 +199,16 @@ _SETTINGS = {
 """The settings that variants depend on, and the flag for each."""
 
 
-def _chosen_settings(chosen: argparse.Namespace) -> dict[str, Any]:
-    """Return the settings by the flags, else the suite file, else the ini file, or the defaults."""
+def _chosen_settings(chosen: argparse.Namespace) -> tuple[Settings, Callable[[str], str | None]]:
+    """Return the settings by the flags, the suite file, the ini file and the defaults.
+
+    The second value returns the place where a setting was given, or None if it has its default.
+    """
+    flags = {
+        name: value
+        for name, flag in _SETTINGS.items()
+        if (value := getattr(chosen, flag)) is not None
+    }
     place, given = "", dict[str, Any]()
     if Path(chosen.source).suffix in _YAML:
         file = _suite(chosen.source)
@@ -220,15 +216,23 @@ def _chosen_settings(chosen: argparse.Namespace) -> dict[str, Any]:
         check_names(list(file.settings), marker=True, where=place)
         given = {name: file.settings[name] for name in _SETTINGS if name in file.settings}
     ini = project_file()
-    layers = [
+    layers: list[tuple[Mapping[str, Any], Callable[[str], str]]] = [
+        (flags, lambda name: f"--{_SETTINGS[name].replace('_', '-')}"),
         (given, lambda name: f"{place}, {name}"),
         (ini.given("preset", *_SETTINGS), ini.place),
     ]
-    settings = resolve(layers)
-    return {
-        name: getattr(settings, name) if getattr(chosen, flag) is None else getattr(chosen, flag)
-        for name, flag in _SETTINGS.items()
-    }
+    return resolve(layers), lambda name: next(
+        (where(name) for values, where in layers if name in values), None
+    )
+
+
+def _library(chosen: argparse.Namespace) -> Library:
+    """Return the library with the user's folder, which a flag or the ini file names."""
+    ini = project_file()
+    folder, place = chosen.library_dir, "--library-dir"
+    if folder is None:
+        folder, place = ini.folder_of("library_dir"), ini.place("library_dir")
+    return placed(place, lambda: load_library(folder))
 
 
 def _suite(source: str) -> SuiteFile:
@@ -272,8 +276,13 @@ def _tasks(chosen: argparse.Namespace) -> Sequence[Task]:
         return tasks
     selected = tuple(task for task in tasks if task.id in chosen.task)
     if missing := set(chosen.task) - {task.id for task in selected}:
-        raise VariantError(f"{source}: no task {', '.join(sorted(missing))}")
+        raise _no_task(source, missing, (task.id for task in tasks))
     return selected
+
+
+def _no_task(place: object, missing: Iterable[str], known: Iterable[str]) -> VariantError:
+    names = ", ".join(sorted(missing))
+    return VariantError(f"--task: {place} has no task {names}; its tasks are {', '.join(known)}")
 
 
 def _prompt_task(name: str, prompt: str, entry_point: str | None) -> Task:
@@ -332,11 +341,21 @@ def _reworded(chosen: argparse.Namespace) -> Iterator[_Reworded]:
 
 def _made(chosen: argparse.Namespace) -> Iterator[tuple[_Reworded, VariantSet]]:
     """Yield tasks and templates with the variants that the arguments request."""
-    library = load_library(chosen.library_dir)
-    settings = _chosen_settings(chosen)
-    rewriter = extensions().rewriter(settings.pop("rewriter"), library=library)
-    per_distance = settings.pop("variants")
-    selection = Selection(**settings, per_distance=per_distance, library=library)
+    library = _library(chosen)
+    settings, place_of = _chosen_settings(chosen)
+    check_choices(settings, library, place_of)
+    rewriter = placed(
+        place_of("rewriter"), lambda: extensions().rewriter(settings.rewriter, library=library)
+    )
+    selection = Selection(
+        distances=settings.distances,
+        per_distance=settings.variants,
+        emotions=settings.emotions,
+        exclude_emotions=settings.exclude_emotions,
+        personalities=settings.personalities,
+        seed=settings.seed,
+        library=library,
+    )
     subjects = [
         (subject, replace(selection, within=subject.within)) for subject in _reworded(chosen)
     ]
@@ -428,7 +447,7 @@ def _stats(chosen: argparse.Namespace) -> int:
     measured: defaultdict[float, list[float]] = defaultdict(list)
     emotions: Counter[str] = Counter()
     rejected: Counter[str] = Counter()
-    library = load_library(chosen.library_dir)
+    library = _library(chosen)
     for _, made in _made(chosen):
         rejected.update(made.rejected)
         for variant in made.variants:
@@ -448,9 +467,13 @@ def _stats(chosen: argparse.Namespace) -> int:
 
 def _edit(chosen: argparse.Namespace) -> int:
     n_edited = n_broken = 0
+    library = _library(chosen)
     editor = _editor()
-    for folder in folders(chosen.folder):
-        original = read_original(folder)
+    originals = {folder: read_original(folder) for folder in folders(chosen.folder)}
+    known = {original.task_id for original in originals.values()}
+    if missing := set(chosen.task or ()) - known:
+        raise _no_task(chosen.folder, missing, sorted(known))
+    for folder, original in originals.items():
         if chosen.task is not None and original.task_id not in chosen.task:
             continue
         variants = [stored.variant for stored in read(folder)]
@@ -462,7 +485,7 @@ def _edit(chosen: argparse.Namespace) -> int:
             continue
         n_edited += count
         write_variants(folder, changed)
-        for place, problem in audit(folder, load_library(chosen.library_dir)):
+        for place, problem in audit(folder, library):
             if problem is not None:
                 n_broken += 1
                 sys.stdout.write(f"{place}: {problem}\n")
@@ -493,7 +516,7 @@ def _opened(editor: Sequence[str], text: str) -> str:
 
 def _audit(chosen: argparse.Namespace) -> int:
     broken = count = 0
-    for place, problem in audit(chosen.folder, load_library(chosen.library_dir)):
+    for place, problem in audit(chosen.folder, _library(chosen)):
         count += 1
         if problem is not None:
             broken += 1
@@ -503,7 +526,7 @@ def _audit(chosen: argparse.Namespace) -> int:
 
 
 def _templates(chosen: argparse.Namespace) -> int:
-    library = load_library(chosen.library_dir)
+    library = _library(chosen)
     entries = described(library, every=chosen.all)
     if chosen.name is None:
         for kind, names in entries.items():
@@ -514,6 +537,8 @@ def _templates(chosen: argparse.Namespace) -> int:
     texts = {name: text for names in entries.values() for name, text in names.items()}
     if chosen.name not in texts:
         hint = nearest(chosen.name, texts) or "; 'promptse templates' lists them"
-        raise VariantError(f"no template {chosen.name!r}{hint}")
+        raise VariantError(
+            f"templates: {chosen.name!r} is no emotion, trait, level or control condition{hint}"
+        )
     sys.stdout.write(f"{chosen.name}\n{texts[chosen.name]}\n")
     return 0

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pytest_promptse.config import _option_types
-from pytest_promptse.errors import SettingsError
+from pytest_promptse.errors import PromptseError, SettingsError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pytest_promptse.config._metrics import Metric
+
+_T = TypeVar("_T")
 
 
 class Option(NamedTuple):
@@ -102,6 +106,14 @@ class Option(NamedTuple):
             if reason.startswith("could not convert"):
                 reason = "not a number"
             raise SettingsError(f"{where}: {value!r} is {_joined(reason)}") from None
+
+
+def placed(place: str | None, check: Callable[[], _T]) -> _T:
+    """Return what `check` returns. Its error is a SettingsError that begins with `place`."""
+    try:
+        return check()
+    except PromptseError as error:
+        raise SettingsError(f"{place}: {error}") from None
 
 
 def _joined(reason: str) -> str:

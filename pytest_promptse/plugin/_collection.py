@@ -12,7 +12,7 @@ import pytest
 from pytest_promptse.errors import PromptseError, TaskError, VariantError
 from pytest_promptse.plugin import _fixtures
 from pytest_promptse.plugin._checks import door_of, refuse_soft_assertions
-from pytest_promptse.plugin._invocation import BAD_MARKS, NO_MODEL, check_choices
+from pytest_promptse.plugin._invocation import BAD_MARKS, NO_MODEL
 from pytest_promptse.plugin._items import run_suite_file_item
 from pytest_promptse.plugin._pytest_private import collected_fixture_definitions
 from pytest_promptse.plugin._session import promptse_session
@@ -23,6 +23,7 @@ from pytest_promptse.runtimes._detect import language_of_prompt
 from pytest_promptse.store._run_log import PlannedGate
 from pytest_promptse.tasks._suitefile import load_suite
 from pytest_promptse.tasks._task import PROGRAM_ENTRY, Task, find_entry_point
+from pytest_promptse.variants._choices import check_choices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,6 @@ import pytest
 
 from pytest_promptse._suggestions import nearest
 from pytest_promptse.config._options import OPTIONS
-from pytest_promptse.errors import SettingsError, VariantError
 from pytest_promptse.hookspecs import INSTRUMENTS
 from pytest_promptse.plugin._pytest_private import ini_value
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from pytest_promptse.config._settings import Settings
     from pytest_promptse.instruments._measurement import Instrument
     from pytest_promptse.record._schema import InvocationRecord
-    from pytest_promptse.variants._library import Library
 
 BAD_MARKS: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 """Key in the stash of a module or class for errors of marks, by function."""
@@ -50,31 +48,6 @@ _OF_WHOLE_RUN = {
     "shard",
     "dry_run",
 }
-
-
-CHOICES = ("distances", "emotions", "exclude_emotions", "personalities")
-"""Settings that choose among the entries of the library."""
-
-
-def check_choices(
-    settings: Settings, library: Library, place_of: Callable[[str], str | None]
-) -> None:
-    """Raise SettingsError for a choice of variants that no task can have.
-
-    `place_of` returns where a setting was given, with which the message begins, or None if it was
-    not given there: it is then not checked.
-    """
-    from pytest_promptse.variants._generate import Selection
-
-    for name in CHOICES:
-        place = place_of(name)
-        # Frozen variants may have any distances.
-        if place is None or (name == "distances" and settings.variants_dir is not None):
-            continue
-        try:
-            Selection(library=library, **{name: getattr(settings, name)}).check()
-        except VariantError as error:
-            raise SettingsError(f"{place}: {error}") from None
 
 
 class GivenSettings:

@@ -6,13 +6,13 @@ without promptse tests imports this module, so it imports only what the settings
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from pytest_promptse.errors import PromptseError, SettingsError, VariantError
-from pytest_promptse.plugin._invocation import CHOICES, check_choices
+from pytest_promptse.config._option import placed
+from pytest_promptse.errors import SettingsError, VariantError
+from pytest_promptse.variants._choices import CHOICES, check_choices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     import pytest
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pytest_promptse.plugin._invocation import GivenSettings
     from pytest_promptse.variants._library import Library
 
-_T = TypeVar("_T")
 _VLLM_LIBRARIES = ("torch", "vllm", "transformers", "huggingface_hub", "tokenizers")
 
 
@@ -52,7 +51,7 @@ def check_settings(config: pytest.Config, given: GivenSettings) -> None:
     _check_baselines(config, given)
     if settings.template:
         place = given.place_of("template")
-        _placed(place, lambda: _check_templates(config, settings))
+        placed(place, lambda: _check_templates(config, settings))
     if settings.model:
         _check_variants(config, given)
 
@@ -106,16 +105,16 @@ def _check_variants(config: pytest.Config, given: GivenSettings) -> None:
             )
     if (place := place_of("variant_judge")) is not None:
         judge = str(settings.variant_judge)
-        _placed(place, lambda: _checked_backend(config, settings, judge))
+        placed(place, lambda: _checked_backend(config, settings, judge))
     if not any(place_of(name) for name in ("library_dir", "rewriter", *CHOICES)):
         return
     from pytest_promptse.variants._library_files import load_library
 
     library_dir = settings.library_dir and config.rootpath / settings.library_dir
-    library = _placed(place_of("library_dir"), lambda: load_library(library_dir or None))
+    library = placed(place_of("library_dir"), lambda: load_library(library_dir or None))
     check_choices(settings, library, place_of)
     if (place := place_of("rewriter")) is not None:
-        _placed(place, lambda: _check_rewriter(config, settings, library))
+        placed(place, lambda: _check_rewriter(config, settings, library))
 
 
 def _check_rewriter(config: pytest.Config, settings: Settings, library: Library) -> None:
@@ -133,14 +132,6 @@ def _check_rewriter(config: pytest.Config, settings: Settings, library: Library)
     else:
         if rewriter.model is not None:
             _checked_backend(config, settings, rewriter.model.spec)
-
-
-def _placed(place: str | None, check: Callable[[], _T]) -> _T:
-    """Return what `check` returns. Its error is a SettingsError that begins with `place`."""
-    try:
-        return check()
-    except PromptseError as error:
-        raise SettingsError(f"{place}: {error}") from None
 
 
 def _check_report(config: pytest.Config, report: str, *, where: str) -> None:

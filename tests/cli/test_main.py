@@ -39,7 +39,10 @@ def test_a_reader_that_leaves_early_is_no_error():
         ("store import gone.jsonl", "gone.jsonl: cannot be read"),
         ("variants show gone.md", "'gone.md' is neither 'humaneval' nor a file; check the path"),
         ("variants audit gone", "gone: no such folder; make it with: promptse variants make"),
-        ("templates gone", "no template 'gone'; 'promptse templates' lists them"),
+        (
+            "templates gone",
+            "'gone' is no emotion, trait, level or control condition; 'promptse templates'",
+        ),
         ("templates --library-dir gone", "'gone' is not a folder; give that of your emotions"),
         ("batch import gone.jsonl", "name the folder of promptse batch export"),
         ("batch run gone --ray local", "gone/manifest.jsonl: No such file or directory; name"),

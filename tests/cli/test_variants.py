@@ -195,8 +195,35 @@ def test_a_source_that_is_nothing_is_refused():
 
 
 def test_a_task_that_is_not_there_is_named(prompt):
-    with pytest.raises(VariantError, match="no task other"):
+    with pytest.raises(VariantError, match=r"--task: \S+ has no task other; its tasks are total"):
         promptse("variants", "stats", prompt, "--task", "other")
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "remedy"),
+    [
+        ("--emotions", "hapy", "there are focused"),
+        ("--exclude-emotions", "hapy", "there are focused"),
+        ("--personalities", "senior", "write it as"),
+        ("--distances", "0.1,0.12", "choose one near"),
+        ("--rewriter", "typo", "did you mean 'typos'"),
+        ("--per-distance", "0", "at least 1"),
+        ("--library-dir", "nope", "give that of your emotions"),
+    ],
+)
+def test_a_wrong_choice_names_its_flag_its_value_and_a_remedy(prompt, flag, value, remedy):
+    with pytest.raises(SettingsError, match=rf"^{flag}: .*{value[-4:]}.*{remedy}"):
+        promptse("variants", "show", prompt, flag, value)
+
+
+def test_a_wrong_choice_in_a_file_names_its_place(suite, tmp_path, prompt, monkeypatch):
+    suite.write_text(suite.read_text().replace("[tired, calm]", "[hapy]"))
+    with pytest.raises(SettingsError, match=r"total\.promptse\.yaml:2, emotions: .*'hapy'"):
+        promptse("variants", "show", str(suite))
+    (tmp_path / "pytest.ini").write_text("[pytest]\npromptse_rewriter = typo\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SettingsError, match=r"^promptse_rewriter in pytest\.ini: .*'typo'"):
+        promptse("variants", "show", prompt)
 
 
 def test_a_model_writes_variants_through_the_store(tmp_path, prompt, capsys, monkeypatch):

@@ -10,12 +10,12 @@ import pytest
 from pytest_promptse.config._options import OPTIONS
 from pytest_promptse.errors import SettingsError
 from pytest_promptse.plugin._invocation import (
-    check_choices,
     given_settings,
     instrument_of,
     invocation,
     run_id,
 )
+from pytest_promptse.variants._choices import check_choices
 from pytest_promptse.variants._library_files import load_library
 
 BY_INI = {option.ini: option for option in OPTIONS.values()}

@@ -1,0 +1,40 @@
+"""The settings that choose among the entries of the library, checked with their places.
+
+Every pytest session imports this module, so the selection is imported only when it is checked.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_promptse.errors import SettingsError, VariantError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_promptse.config._settings import Settings
+    from pytest_promptse.variants._library import Library
+
+CHOICES = ("distances", "emotions", "exclude_emotions", "personalities")
+"""Settings that choose among the entries of the library."""
+
+
+def check_choices(
+    settings: Settings, library: Library, place_of: Callable[[str], str | None]
+) -> None:
+    """Raise SettingsError for a choice of variants that no task can have.
+
+    `place_of` returns where a setting was given, with which the message begins, or None if it was
+    not given there: it is then not checked.
+    """
+    from pytest_promptse.variants._generate import Selection  # noqa: PLC0415
+
+    for name in CHOICES:
+        place = place_of(name)
+        # Frozen variants may have any distances.
+        if place is None or (name == "distances" and settings.variants_dir is not None):
+            continue
+        try:
+            Selection(library=library, **{name: getattr(settings, name)}).check()
+        except VariantError as error:
+            raise SettingsError(f"{place}: {error}") from None
