@@ -22,6 +22,7 @@ from pytest_promptse.record._queries import series_of, unscored
 from pytest_promptse.reports import _markdown
 from pytest_promptse.reports._escaping import escaped
 from pytest_promptse.reports._instruments import gate_line
+from pytest_promptse.reports._writers import GITHUB_SUMMARY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from pytest_promptse.record._outcomes import Missing, Outcome
     from pytest_promptse.record._schema import ComparisonRecord, Record, SuiteRecord
 
-_SUMMARY = "GITHUB_STEP_SUMMARY"
 # GitHub does not show a step summary that is larger.
 _LARGEST_BYTES = 1024 * 1024
 
@@ -40,14 +40,9 @@ def write(record: Record, path: Path) -> None:  # noqa: ARG001 - GitHub says whe
     Raises
     ------
     RecordError
-        If the run is not in GitHub Actions, or the summary cannot be written.
+        If the summary is too large or cannot be written.
     """
-    summary = os.environ.get(_SUMMARY)
-    if not summary:
-        raise RecordError(
-            f"report github: {_SUMMARY} is not set; it is for GitHub Actions, "
-            "give md:PATH elsewhere"
-        )
+    summary = os.environ[GITHUB_SUMMARY]
     text = _markdown.render(record).encode()
     if len(text) > _LARGEST_BYTES:
         raise RecordError(

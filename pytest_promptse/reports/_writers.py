@@ -21,6 +21,9 @@ _WRITERS: Mapping[str, tuple[str, str]] = {
 }
 """Module and name of the writer by report kind, as in ``--promptse-report KIND:PATH``."""
 
+GITHUB_SUMMARY = "GITHUB_STEP_SUMMARY"
+"""Variable with the file of the step summary, which GitHub Actions sets."""
+
 FOLDERS = ("csv",)
 """The kinds that are folders of files."""
 

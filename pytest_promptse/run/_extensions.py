@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -10,7 +11,7 @@ from pytest_promptse._suggestions import nearest
 from pytest_promptse.errors import SettingsError
 from pytest_promptse.models._gateway import Gateway
 from pytest_promptse.models._registry import ModelOptions, create_backend
-from pytest_promptse.reports._writers import FOLDERS, KINDS, writer_of
+from pytest_promptse.reports._writers import FOLDERS, GITHUB_SUMMARY, KINDS, writer_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,15 +90,21 @@ class Extensions:
         Raises
         ------
         SettingsError
-            If there is no such kind, or a file cannot be written at the path. The message begins
-            with `where` and the target.
+            If there is no such kind, a file cannot be written at the path, or the kind is
+            ``github`` outside GitHub Actions. The message begins with `where` and the target.
         """
         kind, _, name = target.partition(":")
-        if kind not in KINDS and self.hook.pytest_promptse_report(kind=kind) is None:
+        is_built_in = self.hook.pytest_promptse_report(kind=kind) is None
+        if kind not in KINDS and is_built_in:
             kinds = [*KINDS, *self.names("report")]
             raise SettingsError(
                 f"{where} {target}: there is no report {kind!r}{nearest(kind, kinds)}; "
                 f"there are {', '.join(kinds)}"
+            )
+        if kind == "github" and is_built_in and not os.environ.get(GITHUB_SUMMARY):
+            raise SettingsError(
+                f"{where} {target}: {GITHUB_SUMMARY} is not set, so this is not a job of GitHub "
+                "Actions; give md:PATH elsewhere"
             )
         is_folder = kind in FOLDERS if kind in KINDS else None
         if name and (reason := why_unwritable(folder / name, folder=is_folder)):

@@ -74,6 +74,7 @@ def test_a_path_that_pytest_takes_for_a_test_does_not_hide_the_ini_file(
         (("--promptse-rewriter", "llm:opnai:m"), "did you mean 'openai'"),
         (("--promptse-library-dir", "nope"), "--promptse-library-dir: "),
         (("--promptse-report", "pdf:x"), "pdf"),
+        (("--promptse-report", "github"), "--promptse-report github: GITHUB_STEP_SUMMARY is not"),
     ],
 )
 def test_a_wrong_option_ends_the_session_before_it_collects(marked, run, arguments, message):

@@ -114,12 +114,6 @@ def test_each_model_is_named_where_there_are_several():
     assert ATTACKS[0] in lines[1]
 
 
-def test_outside_github_it_says_what_to_give_instead(record, monkeypatch, tmp_path):
-    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
-    with pytest.raises(RecordError, match=r"GITHUB_STEP_SUMMARY is not set; .* give md:PATH"):
-        _github.write(record, tmp_path)
-
-
 def test_a_summary_that_cannot_be_written_is_named(record, monkeypatch, tmp_path):
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
     with pytest.raises(RecordError, match=f"{re.escape(str(tmp_path))}: Is a directory"):

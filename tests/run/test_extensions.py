@@ -70,6 +70,7 @@ def test_a_rewriter_of_a_package_comes_before_one_that_is_built_in():
         ("csv:file", "file is a file; give another path"),
         ("jsn:run.json", "there is no report 'jsn' (did you mean 'json'?); there are json, html, "),
         ("own:folder", "there is no report 'own'"),
+        ("github", "GITHUB_STEP_SUMMARY is not set, so this is not a job of GitHub Actions; give"),
     ],
 )
 def test_a_report_needs_a_kind_and_a_path_that_can_be_written(tmp_path, target, message):
