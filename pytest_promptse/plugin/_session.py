@@ -14,7 +14,14 @@ import pytest
 from msgspec.structs import replace as replace_fields
 
 from pytest_promptse.compare._baseline import Baselines
-from pytest_promptse.errors import ModelError, PromptseError, RecordError, SettingsError, StoreError
+from pytest_promptse.errors import (
+    ModelError,
+    NoBaselineError,
+    PromptseError,
+    RecordError,
+    SettingsError,
+    StoreError,
+)
 from pytest_promptse.plugin._checks import (
     explain_comparison,
     folders_noted,
@@ -36,12 +43,13 @@ from pytest_promptse.plugin._progress import TerminalProgress, WorkerProgress
 from pytest_promptse.plugin._results import annotate, notes_in, seconds_waited, why_unmeasured
 from pytest_promptse.plugin._targets import TARGET, needed_by, unselected
 from pytest_promptse.plugin._termination import handle_signals
-from pytest_promptse.record._files import LAST_RUN
+from pytest_promptse.record._files import LAST_RUN, baseline_command
 from pytest_promptse.record._files import write as write_record
 from pytest_promptse.record._instruments import with_baseline
 from pytest_promptse.record._verdicts import remedy
 from pytest_promptse.reports.terminal._summary import render
 from pytest_promptse.run._extensions import Extensions, model_options
+from pytest_promptse.run._plan import PlannedComparison
 from pytest_promptse.run._run import PromptseRun
 from pytest_promptse.run._shards import plan_shard
 from pytest_promptse.sandbox._checker import open_descriptors
@@ -232,11 +240,13 @@ class PromptseSession:
                     "variants are not selected, and a baseline has all of a suite; take out -k, "
                     "--lf and node ids, or give --promptse-save-incomplete"
                 )
+        not_compared = self._not_compared(targets)
         try:
             self.run.make_variants(selected)
             self.jobs = [planned.job for _, planned in selected]
             self.jobs += self.run.with_age_limit(job for item in measured for job in item.jobs)
             self._start(selected, suites_with_gates, measured)
+            self._headlines += not_compared
         except PromptseError as error:
             trace = format_exception(error) if self._config.option.fulltrace else []
             self._refuse("\n".join([str(error), *trace]))
@@ -424,6 +434,31 @@ class PromptseSession:
         self._headlines += run.store.warnings
         self._reports = not self._is_worker
         handle_signals(self._config)
+
+    def _not_compared(self, targets: Sequence[ItemTarget]) -> list[str]:
+        """Return a line that names the suites which the baseline does not have, or nothing.
+
+        They are measured nonetheless: their record is the next baseline.
+        """
+        compared = {t.suite.key for t in targets if isinstance(t.subject, PlannedComparison)}
+        if not compared:
+            return []
+        from pytest_promptse.record._comparison import without_counterpart  # noqa: PLC0415 - scipy
+
+        settings, name = self.run.settings, str(self.run.settings.compare)
+        try:
+            alone = without_counterpart(list(compared), self._baselines.load(name))
+        except NoBaselineError:
+            # The check of the settings has allowed this.
+            return []
+        if not alone:
+            return []
+        suites = ", ".join(sorted(f"{suite.id} ({suite.model})" for suite in alone))
+        fails = settings.compare_missing == "fail"
+        return [
+            f"promptse: the baseline {name!r} does not have {suites}; the comparison "
+            f"{'fails' if fails else 'leaves this out'}. Renew it with: {baseline_command(name)}"
+        ]
 
     def _refuse(self, reason: str) -> NoReturn:
         if self._is_worker:

@@ -15,6 +15,7 @@ from pytest_promptse.record._queries import stopped_early
 from pytest_promptse.record._schema import BaselineRecord, ComparedRecord, ComparisonRecord
 from pytest_promptse.scoring._compare import Comparison, compare_runs, with_itself
 from pytest_promptse.scoring._pairing import Pairs, RecordedPrompt, RecordedTask
+from pytest_promptse.store._run_log import SuiteKey
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Sequence
@@ -87,26 +88,48 @@ def compare_records(
     return compared
 
 
+def without_counterpart(planned: Sequence[SuiteKey], baseline: Record) -> list[SuiteKey]:
+    """Return the suites of a run that its comparison will not find in a baseline."""
+    counterparts, _ = _counterparts(planned, [_key(suite) for suite in baseline.suites])
+    return [ours for ours in planned if ours not in counterparts]
+
+
+def _key(suite: SuiteRecord) -> SuiteKey:
+    return SuiteKey(model=suite.model, template=suite.template, id=suite.id)
+
+
 def _matched(
     current: Sequence[SuiteRecord], baseline: Sequence[SuiteRecord]
 ) -> list[tuple[SuiteRecord | None, SuiteRecord | None]]:
-    theirs: dict[tuple[str, str | None], dict[str, SuiteRecord]] = defaultdict(dict)
-    for suite in baseline:
-        theirs[suite.id, suite.template][suite.model] = suite
-    counterparts = {
-        id(suite): theirs[suite.id, suite.template].pop(suite.model, None) for suite in current
-    }
-    alone: dict[tuple[str, str | None], list[SuiteRecord]] = defaultdict(list)
-    for suite in current:
-        if counterparts[id(suite)] is None:
-            alone[suite.id, suite.template].append(suite)
-    for key, suites in alone.items():
-        if len(suites) == len(theirs[key]) == 1:
-            counterparts[id(suites[0])] = theirs[key].popitem()[1]
+    theirs = {_key(suite): suite for suite in baseline}
+    ours = {_key(suite): suite for suite in current}
+    counterparts, alone = _counterparts(list(ours), list(theirs))
     return [
-        *((suite, counterparts[id(suite)]) for suite in current),
-        *((None, suite) for suites in theirs.values() for suite in suites.values()),
+        *(
+            (suite, theirs[counterparts[key]] if key in counterparts else None)
+            for key, suite in ours.items()
+        ),
+        *((None, theirs[key]) for key in alone),
     ]
+
+
+def _counterparts(
+    ours: Sequence[SuiteKey], theirs: Sequence[SuiteKey]
+) -> tuple[dict[SuiteKey, SuiteKey], list[SuiteKey]]:
+    """Return the suite of `theirs` for each of `ours` that has one, and the rest of `theirs`."""
+    counterparts = {key: key for key in ours if key in theirs}
+    rest: dict[tuple[str, str | None], list[SuiteKey]] = defaultdict(list)
+    for key in theirs:
+        if key not in counterparts:
+            rest[key.id, key.template].append(key)
+    alone: dict[tuple[str, str | None], list[SuiteKey]] = defaultdict(list)
+    for key in ours:
+        if key not in counterparts:
+            alone[key.id, key.template].append(key)
+    for suite, keys in alone.items():
+        if len(keys) == len(rest[suite]) == 1:
+            counterparts[keys[0]] = rest[suite].pop()
+    return counterparts, [key for keys in rest.values() for key in keys]
 
 
 class _Side:

@@ -117,6 +117,25 @@ def test_a_first_run_that_may_go_without_a_baseline_names_the_command_that_makes
     noted.stdout.fnmatch_lines([line])
 
 
+@pytest.mark.parametrize(("margin", "what"), [(MARGIN, "fails"), ((), "leaves this out")])
+def test_a_suite_that_the_baseline_lacks_is_named_before_the_tests(
+    slug, run, pytester, margin, what
+):
+    run(*REFERENCE, "--promptse-save", "main").assert_outcomes(passed=8)
+    added = (pytester.path / "test_slug.py").read_text().replace("def test_slugify", "def test_new")
+    (pytester.path / "test_added.py").write_text(added)
+    lacking = (
+        "the baseline 'main' does not have test_added.py::test_new (reference); the comparison"
+    )
+    result = run(*REFERENCE, *COMPARE, *margin)
+    assert result.ret == (1 if margin else 0)
+    before, _, _ = result.stdout.str().partition("test_added.py .")
+    assert f"promptse: {lacking} {what}. Renew it with: pytest " in before
+    # Only the suites that are compared count.
+    alone = run(*REFERENCE, *COMPARE, *margin, "test_slug.py")
+    assert lacking not in alone.stdout.str()
+
+
 def test_under_xdist_the_controller_compares_and_saves(slug, pytester, two_workers):
     empty = {
         "schema": SCHEMA,
