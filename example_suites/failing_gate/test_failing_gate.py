@@ -11,7 +11,7 @@ Join words by single spaces.""",
 def title_case(text: str) -> str:
     return " ".join(word.capitalize() for word in text.split())
 """,
-    min_auc_e=0.9,
+    max_drop=0.1,
     samples=16,
 )
 def test_title_case(candidate):
