@@ -45,7 +45,9 @@ def failing_gate() -> str:
         sys.exit(f"the failing gate ended with {answer.returncode}\n{answer.stdout}{answer.stderr}")
     printed = answer.stdout.partition("= FAILURES =")
     first = printed[0].rpartition("\n")[2]
-    return re.sub(r" in [\d.]+s =", " =", first + printed[1] + printed[2]).rstrip()
+    # From a minute on, pytest adds the time in hours: 75.03s (0:01:15).
+    seconds = r" in [\d.]+s(?: \([\d:]+\))? ="
+    return re.sub(seconds, " =", first + printed[1] + printed[2]).rstrip()
 
 
 def main() -> None:

@@ -50,7 +50,7 @@ def without_progress(printed: str) -> str:
 
 def _fixed_by_seed(line: str) -> str:
     """Drop what no seed fixes: times, sizes, versions and the rules that fill a line."""
-    line = re.sub(r" in \d+\.\d+s", "", line)
+    line = re.sub(r" in \d+\.\d+s(?: \(\d+:\d\d:\d\d\))?", "", line)
     line = re.sub(r"\d+(?:\.\d+){2,}\S*|\d+\.\d+ ?(?:s|MiB|MB|GiB|GB)\b", "", line)
     return line.replace("_", "").replace("=", "")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from pages import blocks, rewrite
-from shown_output import first_missing, updated
+from shown_output import first_missing, is_as_shown, updated
 
 from pytest_promptse.models._base import Usage
 from pytest_promptse.plugin._progress_line import describe
@@ -46,6 +46,13 @@ def test_a_progress_line_in_a_row_of_dots_hides_nothing():
         assert first_missing(shown, f"collected 17 items\n\n{row}") is None
     assert first_missing(shown, f"test_chunk.py ....\n{line}\n....\n") == shown[0]
     assert first_missing(shown, "test_chunk.py ........F........          [100%]") == shown[0]
+
+
+@pytest.mark.parametrize("seconds", ["", " in 4.81s", " in 75.03s (0:01:15)"])
+def test_how_long_a_run_took_is_not_compared(seconds):
+    shown = "======= 1 failed, 16 passed ======="
+    assert is_as_shown(shown, f"=== 1 failed, 16 passed{seconds} ===")
+    assert not is_as_shown(shown, f"=== 1 failed, 17 passed{seconds} ===")
 
 
 def test_a_page_gets_the_lines_that_are_printed_now(tmp_path):
