@@ -65,7 +65,7 @@ def add_parser(subparsers: Subparsers) -> None:
     variants = subparsers.add_parser(
         "variants", help="make, show, measure, check and freeze variants"
     )
-    actions = variants.add_subparsers(title="actions", metavar="ACTION", required=True)
+    actions = variants.add_subparsers(title="commands", metavar="COMMAND", required=True)
     make = actions.add_parser("make", help="generate variants of tasks and write them to files")
     _add_making(make)
     make.add_argument(

@@ -208,7 +208,7 @@ class Capabilities:
 
 
 class Backend(Protocol):
-    """A model. Creating it has no side effects; ``start`` loads or contacts it."""
+    """A model. Creating the object has no side effects; ``start`` loads or contacts the model."""
 
     @property
     def spec(self) -> str:

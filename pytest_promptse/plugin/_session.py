@@ -455,10 +455,11 @@ class PromptseSession:
             return []
         suites = ", ".join(sorted(f"{suite.id} ({suite.model})" for suite in alone))
         fails = settings.compare_missing == "fail"
-        return [
+        line = (
             f"promptse: the baseline {name!r} does not have {suites}; the comparison "
             f"{'fails' if fails else 'leaves this out'}. Renew it with: {baseline_command(name)}"
-        ]
+        )
+        return [line]
 
     def _refuse(self, reason: str) -> NoReturn:
         if self._is_worker:

@@ -297,8 +297,8 @@ class ComparedRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One metric of this run and of the baseline, over the variants that both have.
 
     ``difference`` is ``current`` - ``baseline`` with its paired 95 % interval. ``exact`` is the
-    interval that also covers unseen tasks. ``verdict`` is ``pass`` if both exclude a loss of
-    ``margin`` or more, and ``fail`` if ``ci95`` excludes every smaller loss. Otherwise it is
+    interval that also covers unseen tasks. ``verdict`` is ``pass`` if both intervals exclude a loss
+    of ``margin`` or more, and ``fail`` if ``ci95`` excludes every smaller loss. Otherwise it is
     ``inconclusive``, or None without a margin or without both values.
     """
 
@@ -395,8 +395,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
     ``metrics`` describes the figures of suites by name. ``usage`` includes the requests of an
     ``llm:`` rewriter and of ``--promptse-variant-judge``.
-    ``shard`` is the plan of a sharded run. Only ``promptse merge`` of the version that wrote it
-    reads it.
+    ``shard`` is the plan of a sharded run. Only ``promptse merge`` reads it, in the version that
+    wrote the record.
     """
 
     schema: str

@@ -189,7 +189,7 @@ def around_view(
 
 
 def _outline(task: Task, variants: TaskVariants, place: int) -> Variant:
-    """Return one of `variants` without its text, for `task` also if it is one of a template."""
+    """Return one of `variants` without its text, as one of `task`, which may be a template."""
     return structs.replace(variants.outlines[place], task_id=task.id)
 
 
