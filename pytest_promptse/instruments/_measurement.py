@@ -232,7 +232,7 @@ class Measurement(ABC):
         return settings.inconclusive if isinstance(settings, IntervalGateSettings) else "pass"
 
     def next_jobs(self, answers: Mapping[str, Completion]) -> Sequence[Job]:
-        """Return the jobs of the next stage given the answers so far; empty after the last stage.
+        """Return the jobs of the next stage; empty after the last one. `answers` are those so far.
 
         Raises
         ------

@@ -128,7 +128,7 @@ class InstrumentRecord(msgspec.Struct, frozen=True, kw_only=True):
     line: int | None = None
 
     def figure(self, name: str) -> FigureRecord | None:
-        """Return the figure with a name, or None if there is none."""
+        """Return the figure with this name, or None if there is none."""
         return next((figure for figure in self.figures if figure.name == name), None)
 
 

@@ -107,8 +107,8 @@ class WritingModel:
         The model as ``BACKEND:NAME``. The run uses the backend that it would use for
         ``--promptse-model``.
     max_requests
-        The maximum number of requests, and of candidates, for one variant. The run stops there, so
-        a dry run can state the maximum number of requests.
+        The maximum number of requests, and of candidates, for one variant. The run sends no more,
+        so a dry run can state the maximum number of requests.
     instruction
         The instruction for the record, before the values of a task are inserted.
     """
