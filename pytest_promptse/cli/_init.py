@@ -44,7 +44,7 @@ def slugify(title):
     # pytest --promptse-model reference
     reference=SOLUTION,
     # The suite fails if reworded prompts are solved less often than this one, by more than 0.1.
-    # `promptse plan` says which drop is found with how many samples.
+    # `promptse plan` shows how large a drop this gate detects.
     max_drop=0.1,
 )
 def test_slugify(candidate):
@@ -56,7 +56,7 @@ _SUITE = """\
 # Does the model still write `slugify` if the prompt comes in another tone?
 promptse: 1
 # The suite fails if reworded prompts are solved less often than this one, by more than 0.1.
-# `promptse plan` says which drop is found with how many samples.
+# `promptse plan` shows how large a drop this gate detects.
 settings: {max_drop: 0.1}
 
 tasks:
