@@ -195,6 +195,7 @@ class FunctionCheck:
 
     def __init__(self, item: pytest.Function, task: Task) -> None:
         self._item = item
+        self._is_tasks_check = _is_tasks_check(item.function)
         self._set_up_for: Task | None = task
         self._folders: list[tuple[Folder, Content]] = []
         self._present: set[str] = set()
@@ -206,13 +207,15 @@ class FunctionCheck:
         )
 
     def prepare(self, task: Task) -> bool:
-        """Set up the fixtures for a program, and return True: it needs a process of its own.
+        """Set up the fixtures for a program. Return True if it needs a process of its own.
 
         A test function may change anything: a global, a default argument, the decimal context, the
-        environment. An assertion that fails ends it before it changes that back.
+        environment. An assertion that fails ends it before it changes that back. A function that
+        only calls the task's own check changes what that check does, and uses no fixture.
         """
         self._item.stash[TASK] = task
-        if self._set_up_for is not task and self._has_own_fixtures:
+        has_state = not self._is_tasks_check or task.may_change_modules
+        if self._set_up_for is not task and self._has_own_fixtures and has_state:
             renew_instance(self._item)
             set_up_again(self._item)
         self._set_up_for = None
@@ -223,7 +226,7 @@ class FunctionCheck:
             # Too much, or gone: it cannot be handed to a program either.
             with contextlib.suppress(WireError, OSError):
                 self._folders.append((folder, folder.take_changes()))
-        return True
+        return has_state
 
     def restore(self) -> None:
         """Remove the temporary folders that the check made, and put back those of fixtures."""
@@ -254,6 +257,18 @@ class FunctionCheck:
 
         with torn_down_after(item.session):
             return run_body(body, candidate, proxy, str(item.path))
+
+
+def _is_tasks_check(function: Callable[..., object]) -> bool:
+    """Return whether the body of a test function is ``task.check(candidate)`` and no more."""
+    code: CodeType | None = getattr(function, "__code__", None)
+    names = () if code is None else code.co_varnames[: code.co_argcount]
+    if code is None or not {"task", "candidate"} <= {*names}:
+        return False
+    docstring = f"{function.__doc__!r}; " if function.__doc__ else ""
+    source = f"def body({', '.join(names)}): {docstring}task.check(candidate)"
+    [same, *_] = compile(source, "", "exec").co_consts
+    return (code.co_code, code.co_names) == (same.co_code, same.co_names)
 
 
 def refuse_soft_assertions(definition: pytest.FixtureDef[Any], where: str) -> None:

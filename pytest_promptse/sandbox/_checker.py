@@ -37,7 +37,7 @@ from pytest_promptse.sandbox.guest.unpatched import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable
 
     from pytest_promptse.sandbox._limits import Limits
     from pytest_promptse.sandbox._pool import SandboxPool
@@ -113,8 +113,6 @@ class Checker:
         if not hasattr(os, "fork"):
             raise SandboxError("a check runs in a forked process, and this system cannot fork")
         sockets = pool.prepare_fork()
-        # The forked process shares the positions of open files.
-        self._positions = dict(_positions())
         self._is_idle = True
         self._pool = pool
         self._programs = 0
@@ -237,7 +235,6 @@ class Checker:
             for end in (killpg, kill):
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     end(self._pid, signal.SIGKILL)
-        self._restore_positions()
         # Waiting here would let each program wait for the kernel to free the memory.
         self._pool.end_fork(self._bury, programs=self._programs, is_idle=self._is_idle)
 
@@ -248,11 +245,6 @@ class Checker:
         shutil.rmtree(self._folder, ignore_errors=True)
         os.close(self._lock)
         return True
-
-    def _restore_positions(self) -> None:
-        for number, position in self._positions.items():
-            with contextlib.suppress(OSError):  # closed meanwhile
-                os.lseek(number, position, os.SEEK_SET)
 
 
 def remove_abandoned_folders() -> None:
@@ -291,6 +283,7 @@ def _enter(parent: int, keep: Container[int], needed: Container[int] | None) -> 
     faulthandler.disable()
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
+    _separate_positions()
     if needed is not None:
         for number in open_descriptors():
             if number > 2 and number not in keep and number not in needed:  # noqa: PLR2004
@@ -327,13 +320,21 @@ def open_descriptors() -> set[int]:
     return {int(name) for name in listdir("/dev/fd")}  # noqa: PTH208 - a hot path
 
 
-def _positions() -> Iterator[tuple[int, int]]:
-    """Yield descriptor and position of each file that is open for reading alone."""
+def _separate_positions() -> None:
+    """Give this process positions of its own in the files that are open for reading alone.
+
+    A forked process shares them with its parent, whose other threads read meanwhile. A file that
+    cannot be opened again keeps its shared position.
+    """
     for number in open_descriptors():
         with contextlib.suppress(OSError):
             is_file = stat.S_ISREG(os.fstat(number).st_mode)
             if is_file and fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
-                yield number, os.lseek(number, 0, os.SEEK_CUR)
+                position = os.lseek(number, 0, os.SEEK_CUR)
+                opened = os.open(f"/dev/fd/{number}", os.O_RDONLY)
+                os.lseek(opened, position, os.SEEK_SET)
+                os.dup2(opened, number, inheritable=os.get_inheritable(number))
+                os.close(opened)
 
 
 def _serve(channel: socket, work: Callable[[bytes], bytes]) -> None:

@@ -430,6 +430,41 @@ class TestDouble:
     result.stdout.fnmatch_lines(["*auc-e* MEASURED (AUC-E 1.00)*"])
 
 
+@pytest.mark.parametrize(
+    ("body", "processes"),
+    [("task.check(candidate)", 1), ("'One line'; task.check(candidate, )", 1)]
+    + [(f"{first}; task.check(candidate)", 4) for first in ("print()", "candidate(1)", "task.id")]
+    + [("for _ in range(2): task.check(candidate)", 4)],
+)
+def test_only_the_tasks_own_check_may_judge_several_programs_in_a_process(
+    pytester, run, replay, body, processes
+):
+    pytester.makepyfile(
+        test_double=f"""{HEAD}
+from pytest_promptse import Task
+
+TESTS = "def check(candidate): assert candidate(2) == 4"
+
+@pytest.mark.promptse(
+    [Task(id="double", prompt=PROMPT, entry_point="double", tests=TESTS)],
+    samples=4, original_samples=4, variants=1,
+)
+def test_double(task, candidate):
+    {body}
+""",
+        conftest="""
+import os
+
+os.register_at_fork(after_in_parent=lambda: print("forked", file=open("forks", "a")))
+""",
+    )
+    programs = [f"def double(x):\n    y = {n}\n    return 2 * x\n" for n in range(4)]
+    run("--promptse-model", replay({"double": programs}, PROMPT), "-k", "original").assert_outcomes(
+        passed=1
+    )
+    assert (pytester.path / "forks").read_text().count("forked") == processes
+
+
 def test_what_a_program_prints_and_warns_cannot_act_on_the_terminal(project, run, replay):
     project("""
 @pytest.mark.promptse(PROMPT, samples=1, original_samples=1, variants=1, min_pass_rate=1.0)

@@ -179,6 +179,24 @@ def test_a_checker_keeps_no_pipe_of_another_thread_open(fork):
     os.close(read_end)
 
 
+def test_a_check_that_reads_a_file_leaves_the_position_of_other_threads(fork, tmp_path):
+    path = tmp_path / "lines"
+    path.write_bytes(b"one\ntwo\nsix\n")
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.lseek(number, 4, os.SEEK_SET)
+        checker = fork(lambda _: os.read(number, 4))
+        assert ask(checker) == b"two\n"
+        assert os.read(number, 4) == b"two\n"
+        # As another thread of the parent may do.
+        assert ask(checker) == b"six\n"
+        os.lseek(number, 0, os.SEEK_SET)
+        checker.close()
+        assert os.read(number, 4) == b"one\n"
+    finally:
+        os.close(number)
+
+
 def test_temporary_files_of_a_check_are_removed(fork):
     checker = fork(lambda _: tempfile.mkdtemp().encode())
     folder = Path(ask(checker).decode())
