@@ -175,7 +175,8 @@ class AnswersRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The number ``n`` of completions, and how many of them differ within their prompts.
 
     ``equal_pairs`` counts pairs of equal completions of the same prompt. ``expected_pairs`` is
-    roughly the largest number that independent samples explain, or None without log-probabilities.
+    roughly the largest number that chance explains in independent samples, or None without
+    log-probabilities.
     """
 
     n: int

@@ -216,10 +216,10 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 class TaskDrop(msgspec.Struct, frozen=True, kw_only=True):
     """The drop of one task, the mean pass rate of its original minus that of its variants.
 
-    ``ci95`` covers a rerun of the same prompts. ``shrunken`` is an estimate between ``value`` and
-    the mean of the suite, which is closer to the true drop. ``equivalent`` is True if the interval
-    for two one-sided tests at 5 % excludes a drop and a gain of ``margin`` or more. The margin is
-    the threshold of the suite's drop, or 0.1 without a threshold.
+    ``ci95`` covers a rerun of the same prompts. ``shrunken`` is between ``value`` and the mean of
+    the suite. On average, it is closer to the true drop than ``value``. ``equivalent`` is True if
+    the interval for two one-sided tests at 5 % excludes a drop and a gain of ``margin`` or more.
+    The margin is the threshold of the suite's drop, or 0.1 without a threshold.
     """
 
     value: float
@@ -234,13 +234,13 @@ class Ranked(msgspec.Struct, frozen=True, kw_only=True):
 
     ``figures`` has the compared metrics by name, each None if it was not measured. ``standing`` is
     ``first`` for the first entry. For the others, it is the reason why they come later: ``drops
-    more`` than the first entry, ``solves fewer`` variants than another entry, or ``undecided`` by
-    the intervals.
+    more`` than the first entry, ``solves fewer`` variants than another entry, or ``undecided`` if
+    the intervals do not decide.
 
-    ``tokens_per_solved`` and ``cost_per_solved`` are those of one attempt at the original prompt,
-    divided by pass@1. They are None without token counts, without a price, or if no task is solved.
-    ``pareto`` is True if no other entry is at least as good in pass@1, reworded pass, drop and
-    price, and better in one.
+    ``tokens_per_solved`` and ``cost_per_solved`` are the tokens and the cost of one attempt at the
+    original prompt, divided by pass@1. They are None without token counts, without a price, or if
+    no task is solved. ``pareto`` is True if no other entry is at least as good in pass@1, reworded
+    pass, drop and price, and better in one of them.
     """
 
     name: str

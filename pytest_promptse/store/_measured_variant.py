@@ -67,7 +67,7 @@ class VariantRecord(Variant, frozen=True, kw_only=True):
     draws
         All outcomes in sample order. A record has them only with ``--promptse-record-samples all``.
     prompt_tokens, completion_tokens
-        Means of one attempt, or None if the model reports none.
+        Mean numbers of tokens of one attempt, or None if the model reports none.
     soft_exec, score, ess
         SoftExec, the score in the mode of the suite, and the effective sample size.
     confidence

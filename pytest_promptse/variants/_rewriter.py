@@ -50,8 +50,8 @@ class Draft:
     text
         The whole prompt.
     cues
-        The longest consecutive words that show the emotion and each dimension of the persona. The
-        keys are ``emotion``, ``technical``, ``experience`` and ``collaboration``.
+        The words that show the emotion and each dimension of the persona: the longest unbroken run
+        of each. The keys are ``emotion``, ``technical``, ``experience`` and ``collaboration``.
     operations
         The operations that were applied, such as ``request:question`` and ``block:quote``.
     sentences

@@ -33,9 +33,9 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
         The difference between `text` and the original, as in
         `pytest_promptse.variants._distance.Change`.
     cues
-        The longest consecutive words that show the emotion and each dimension of the persona, by
-        ``emotion``, ``technical``, ``experience`` and ``collaboration``. A trait without a cue is
-        missing.
+        The words that show the emotion and each dimension of the persona: the longest unbroken run
+        of each, by ``emotion``, ``technical``, ``experience`` and ``collaboration``. A trait
+        without a cue is missing.
     operations
         The operations on the prompt, such as ``request:question`` and ``block:quote``.
     seed
