@@ -130,7 +130,7 @@ def failures_noted(note: Callable[[BaseException], None]) -> Iterator[None]:
     what uses it, and the methods of `unittest.TestCase` and of mocks. No public hook is called for
     them.
     """
-    # Loaded by then. A session without marks imports this module as well.
+    # Loaded by now. A session without marks imports this module as well.
     from unittest import mock  # noqa: PLC0415
 
     from pytest_promptse.sandbox import _failing  # noqa: PLC0415
