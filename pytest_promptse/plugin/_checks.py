@@ -394,7 +394,9 @@ def run_body(
             )
             raise
         cause = "exception" if candidate.raised(failed) else "wrong_answer"
-        return CheckResult(cause, f"{_line(failed, path)}{safe_text(failed)}")
+        hint = " (an object of the program equals no value of the check; compare attributes)"
+        text = f"{safe_text(failed)}{hint if candidate.compared else ''}"
+        return CheckResult(cause, f"{_line(failed, path)}{text}")
     except BaseException as error:  # noqa: BLE001 - as a rest of a program's BaseExceptionGroup
         return _error_result(error, candidate, path, used=candidate.used or proxy._has_answer)  # noqa: SLF001 - both classes work together
     finally:

@@ -35,6 +35,7 @@ from pytest_promptse.sandbox._handle import (
     is_of_program,
     mark_step,
     reference_of,
+    refuse,
 )
 from pytest_promptse.sandbox._languages import (
     require_common_kind,
@@ -155,6 +156,7 @@ class Candidate(EntryPoint):
         # The assertions of the check that have failed, as far as they are known.
         self.failed: list[BaseException] = []
         self.requests = 0
+        self.compared: list[tuple[str, Any, Any]] = []
 
     # -- what checks use ------------------------------------------------------------------------
 
@@ -325,6 +327,12 @@ class Candidate(EntryPoint):
         if self._execution is not None and self._failure is None:
             # The program may have been stopped while the check ran, without a later request.
             self._failure = self._execution.exceeded
+        compared, self.compared = self.compared, []
+        if self._failure is None and not self.failed:
+            with contextlib.suppress(Exception, ProgramStopped):
+                for name, handle, value in compared:
+                    if bool(self.ask("operate", name, handle, value)) is (name == "eq"):
+                        refuse(handle, "equality")
 
     def close(self) -> None:
         """End the program and all its processes."""
@@ -336,6 +344,7 @@ class Candidate(EntryPoint):
         self._program_objects = ProgramObjects()
         self._check_objects = CheckObjects()
         self.failed.clear()
+        self.compared.clear()
         if self._execution is not None:
             self._execution.close()
 
@@ -447,18 +456,6 @@ class Candidate(EntryPoint):
         error = failed_assertion(self.failed, self.has_raised, in_handler=in_handler)
         if error is not None:
             raise error
-
-    def can_send(self, value: Any) -> bool:
-        """Return whether `value` of the check can be sent to the program."""
-        # An object that is described counts as sent, so the description goes to other objects.
-        kept, self._check_objects = self._check_objects, CheckObjects()
-        try:
-            encode(value, self._send_value)
-        except wire.WireError:
-            return False
-        finally:
-            self._check_objects = kept
-        return True
 
     def break_check(self, text: str) -> NoReturn:
         """End the check because it does what the sandbox cannot carry out; `text` says what."""

@@ -17,14 +17,15 @@ from __future__ import annotations
 import dataclasses
 import re
 import sys
-from datetime import datetime, timedelta
+from collections import deque
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from pytest_promptse.sandbox._causes import ProgramInterrupt
 from pytest_promptse.sandbox._libraries import is_library
-from pytest_promptse.sandbox.guest.objects import CONTENT, build_signature
+from pytest_promptse.sandbox.guest.objects import build_signature
 from pytest_promptse.sandbox.guest.wire import MODULE_NUMBER, words
 
 if TYPE_CHECKING:
@@ -36,11 +37,13 @@ if TYPE_CHECKING:
 class ProgramOperations(Protocol):
     """The operations of a candidate that its handles use.
 
-    ``requests`` is the number of requests sent so far. The methods are those of
-    `_candidate.Candidate`.
+    ``requests`` is the number of requests sent so far. ``compared`` has the comparisons of which
+    the program is told after the check: operator, handle, value of the check. The methods are those
+    of `_candidate.Candidate`.
     """
 
     requests: int
+    compared: list[tuple[str, Any, Any]]
 
     def ask(self, verb: str, *operands: Any, stops: bool = False) -> Any:
         """Send a request to the program and return its result.
@@ -59,9 +62,6 @@ class ProgramOperations(Protocol):
 
     def has_raised(self, error: BaseException) -> bool:
         """Return whether `error` is an exception of the program."""
-
-    def can_send(self, value: Any) -> bool:
-        """Return whether `value` of the check can be sent to the program."""
 
     def require_no_failure(self) -> None:
         """Raise an assertion of the check that has failed and counts, if there is one."""
@@ -381,12 +381,11 @@ class BoundMethod(ProgramValue):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         target, name = self.promptse_target, self.promptse_name
-        result = self.promptse_owner.call(target, args, kwargs, name=name)
         caller = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001 - no other way
         # Such as assertSetEqual, which a check calls in place of an operator.
         if name in COMPARING and is_library(caller) and not all(map(is_of_program, args)):
-            mark(target, result, 2, name)
-        return result
+            refuse(target, f"the result of {name}")
+        return self.promptse_owner.call(target, args, kwargs, name=name)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -481,16 +480,49 @@ def _equals(self: Any, other: object, name: str) -> Any:
     specials = self.promptse_info.specials
     owner = self.promptse_owner
     if not is_of_program(other):
-        is_plain = other is None or isinstance(other, (bool, *CONTENT))
-        if not is_plain or not {"__eq__", "__ne__"} & specials or not owner.can_send(other):
+        decoy = decoy_of(other)
+        is_plain = other is None or decoy is not other
+        if not is_plain or not {"__eq__", "__ne__"} & specials:
             return NotImplemented
-        if bool(owner.ask("operate", name, self, other)) is (name == "eq"):
+        if len(owner.compared) < _MOST_COMPARED:
+            owner.compared.append((name, self, other))
+        try:
+            answer = owner.ask("operate", name, self, decoy)
+        except (ArithmeticError, LookupError, ValueError) as error:
+            if not owner.has_raised(error):
+                raise
+            return name == "ne"  # its content may be the reason, and not its type
+        if bool(answer) is (name == "eq"):
             refuse(self, "equality")
         return name == "ne"
     theirs = getattr(type(other), "promptse_info", NO_INFO)
     if not {"__eq__", "__ne__"} & (specials | theirs.specials):
         return (self is other) is (name == "eq")
     return owner.ask("operate", name, self, other)
+
+
+_MOST_COMPARED = 1_000
+_NUMBER = -7_463_029_508_113
+_DECOYS: dict[type, Any] = {
+    **{kind: kind(_NUMBER) for kind in (int, float, complex, Decimal, Fraction)},
+    **{kind: kind([_NUMBER]) for kind in (list, tuple, set, frozenset, deque)},
+    str: str(_NUMBER),
+    bytes: b"%d" % _NUMBER,
+    bytearray: bytearray(b"%d" % _NUMBER),
+    dict: {_NUMBER: _NUMBER},
+    timedelta: timedelta(microseconds=_NUMBER),
+    **{kind: kind.max for kind in (date, datetime, time)},
+}
+
+
+def decoy_of(value: Any) -> Any:
+    """Return what a program is told to compare its object with in place of `value`.
+
+    A plain value of the check may be the expected one, which the program could return at its next
+    call. It gets another value of the same type, and the true one when the check has ended. Other
+    values are returned as they are.
+    """
+    return next((_DECOYS[kind] for kind in type(value).__mro__ if kind in _DECOYS), value)
 
 
 # -- the entry point -------------------------------------------------------------------------------

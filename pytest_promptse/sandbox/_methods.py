@@ -10,6 +10,7 @@ from pytest_promptse.sandbox._blocks import may_suppress
 from pytest_promptse.sandbox._handle import (
     Handle,
     asked,
+    decoy_of,
     is_of_program,
     level_of,
     link_of,
@@ -56,7 +57,7 @@ def binary(name: str, prefix: str) -> Callable[..., Any]:
 
 def _order(name: str) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
-        result = self.promptse_owner.ask("operate", name, self, other)
+        result = self.promptse_owner.ask("operate", name, self, decoy_of(other))
         if not is_of_program(other):
             # An exception of the program, such as TypeError, is what the check may expect.
             refuse(self, "an order")
