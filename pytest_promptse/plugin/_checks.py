@@ -235,8 +235,7 @@ class FunctionCheck:
         for path in _temporary_folders(self._item) - self._present:
             shutil.rmtree(path, ignore_errors=True)
         for folder, content in self._folders:
-            changed = folder.take_changes()
-            folder.update({name: content.get(name, False) for name in changed})
+            folder.restore(content)
 
     def __call__(self, candidate: Candidate, task: Task) -> CheckResult:
         item = self._item

@@ -113,10 +113,9 @@ class Folder:
         Raises
         ------
         WireError
-            If a name or its content is malformed.
+            If a name or its content is malformed, or the folder has too much then.
         """
         _make_folder(self.path)
-        self._check_size(len(changes), sum(len(c[0]) for c in changes.values() if _is_file(c)))
         for name, content in sorted(changes.items(), reverse=False in changes.values()):
             if type(name) is not str or {"", ".", ".."} & {*name.split("/")}:
                 raise WireError("a file outside of its folder")
@@ -126,6 +125,15 @@ class Folder:
             except (OSError, OverflowError, ValueError) as error:
                 raise WireError(f"a file cannot be written: {error}") from None
         self._known = self._scan()
+
+    def restore(self, content: Content) -> None:
+        """Give the folder the content that `take_changes` returned when it was called first."""
+        try:
+            changed = self.take_changes()
+        except WireError:  # too much
+            remove_contents(self.path)
+            changed = content
+        self.update({name: content.get(name, False) for name in changed})
 
     def _write(self, name: str, content: Any) -> None:
         path = self.path

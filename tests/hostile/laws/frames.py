@@ -167,3 +167,31 @@ def test_a_flood_on_the_channel(candidate):
     with pytest.raises(ValueError):
         int("x")
     assert candidate(3) == 9
+
+
+@pytest.fixture(scope="session")
+def kept(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kept")
+    for number in range(600):
+        (folder / f"old{number}").write_text("x")
+    return folder
+
+
+@attack(
+    3,
+    *frames(
+        'put("effects", {"folders": {x: {f"n{i}": FILE for i in range(900)}}})\n    return 600',
+        'put("effects", {"folders": {x: {"n": (b"y" * 9 * 2**20, 0o777, 0)}}})\n    return 600',
+    ),
+    wrong="def f(p):\n    import os\n    os.remove(p + '/old0'); os.mkdir(p + '/old0')\n    return 0",
+    honest="import os\ndef f(p): return sum(os.path.isfile(f'{p}/{name}') for name in os.listdir(p))",
+)
+def test_a_folder_of_the_session_is_filled(candidate, kept):
+    assert candidate(str(kept)) == 600
+
+
+@attack(3, "def f(p): return 0", honest=("import os\ndef f(p): return len(os.listdir(p))",) * 2)
+def test_a_folder_of_the_session_that_the_check_fills(candidate, kept):
+    assert candidate(str(kept)) == 600
+    for number in range(900):
+        (kept / f"new{number}").touch()
