@@ -28,7 +28,15 @@ from pytest_promptse.sandbox._handle import READ_NAMES, EntryPoint, Module
 from pytest_promptse.sandbox._surroundings import CheckSurroundings
 from pytest_promptse.sandbox.guest import landlock
 from pytest_promptse.sandbox.guest.folders import Content, Folder
-from pytest_promptse.sandbox.guest.unpatched import contextlib, dis, linecache, os, re, shutil
+from pytest_promptse.sandbox.guest.unpatched import (
+    __builtins__,
+    contextlib,
+    dis,
+    linecache,
+    os,
+    re,
+    shutil,
+)
 from pytest_promptse.sandbox.guest.wire import WireError
 from pytest_promptse.tasks._example import shown
 from pytest_promptse.tasks._task import repeatable_random

@@ -19,6 +19,7 @@ from _pytest.logging import LogCaptureHandler
 
 from pytest_promptse._redaction import shown
 from pytest_promptse.errors import TaskError
+from pytest_promptse.sandbox.guest.unpatched import __builtins__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

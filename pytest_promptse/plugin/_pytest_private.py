@@ -13,6 +13,8 @@ import pytest
 from _pytest.assertion import rewrite
 from _pytest.logging import caplog_handler_key
 
+from pytest_promptse.sandbox.guest.unpatched import __builtins__
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 

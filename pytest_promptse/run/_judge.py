@@ -19,7 +19,7 @@ from pytest_promptse.sandbox._limits import (
     fit,
     needs_confirmation,
 )
-from pytest_promptse.sandbox.guest.unpatched import contextlib
+from pytest_promptse.sandbox.guest.unpatched import __builtins__, contextlib
 from pytest_promptse.store._store import StoredVerdict
 from pytest_promptse.tasks._prompt_examples import prompt_examples
 from pytest_promptse.variants._variant import text_hash

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_promptse.sandbox.guest.unpatched import ast
+from pytest_promptse.sandbox.guest.unpatched import __builtins__, ast
 
 # Names, attributes, items and ``|``: evaluating them calls nothing of the program's choice, binds
 # nothing and takes no time.

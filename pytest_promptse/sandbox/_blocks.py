@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox._handle import is_of_program
 from pytest_promptse.sandbox._libraries import is_library
-from pytest_promptse.sandbox.guest.unpatched import ast, inspect, itertools, linecache
+from pytest_promptse.sandbox.guest.unpatched import __builtins__, ast, inspect, itertools, linecache
 
 if TYPE_CHECKING:
     from types import FrameType

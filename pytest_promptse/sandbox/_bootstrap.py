@@ -10,6 +10,8 @@ import re
 from graphlib import TopologicalSorter
 from importlib.resources import files
 
+from pytest_promptse.sandbox.guest.unpatched import __builtins__
+
 _PACKAGE = "pytest_promptse.sandbox.guest"
 _IMPORT = re.compile(
     rf"^from {re.escape(_PACKAGE)}(?:\.(\w+) import| import ([\w, ]+))", re.MULTILINE

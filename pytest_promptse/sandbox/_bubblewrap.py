@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_promptse.sandbox import _bootstrap, _launch
-from pytest_promptse.sandbox.guest.unpatched import json, os
+from pytest_promptse.sandbox.guest.unpatched import __builtins__, json, os
 
 if TYPE_CHECKING:
     from pytest_promptse.sandbox._mounts import Mounts

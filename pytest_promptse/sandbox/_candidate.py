@@ -56,7 +56,7 @@ from pytest_promptse.sandbox.guest.decode import decode
 from pytest_promptse.sandbox.guest.encode import encode
 from pytest_promptse.sandbox.guest.merge import merge
 from pytest_promptse.sandbox.guest.twins import may_be_twin, of_program
-from pytest_promptse.sandbox.guest.unpatched import contextlib, threading
+from pytest_promptse.sandbox.guest.unpatched import __builtins__, contextlib, threading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from pytest_promptse.sandbox.guest.unpatched import __builtins__
+
 Cause = Literal[
     "wrong_answer",
     "exception",

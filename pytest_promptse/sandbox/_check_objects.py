@@ -21,6 +21,7 @@ from pytest_promptse.sandbox.guest.encode import encode
 from pytest_promptse.sandbox.guest.proxies import SPECIALS
 from pytest_promptse.sandbox.guest.twins import CONTAINERS, Twins
 from pytest_promptse.sandbox.guest.unpatched import (
+    __builtins__,
     dataclasses,
     enum,
     functools,

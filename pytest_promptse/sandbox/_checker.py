@@ -21,6 +21,7 @@ from pytest_promptse.sandbox import _watch
 from pytest_promptse.sandbox._limits import check_seconds
 from pytest_promptse.sandbox.guest import guest, landlock
 from pytest_promptse.sandbox.guest.unpatched import (
+    __builtins__,
     contextlib,
     ctypes,
     faulthandler,
@@ -52,8 +53,6 @@ _LOCK_SECONDS = 60.0
 _REPLY_BYTES = 64 * 2**20
 _PATIENCE = 6
 _TICK_MS = 100
-# Tests patch ``builtins.open``.
-_open = open
 
 _HEADER = 5
 _REPLY, _PROGRAM_STARTED, _STUCK = b"=", b"+", b"!"
@@ -293,7 +292,7 @@ def _enter(parent: int, keep: Container[int], needed: Container[int] | None) -> 
     os.close(null)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with contextlib.suppress(OSError, ValueError):  # elsewhere than on Linux; a lower hard limit
-        with _open("/proc/self/statm") as file:
+        with open("/proc/self/statm") as file:
             pages = int(file.read().split()[0])
         bound = pages * resource.getpagesize() + _MEMORY
         resource.setrlimit(resource.RLIMIT_AS, (bound, bound))

@@ -14,7 +14,7 @@ from pytest_promptse.errors import SandboxError
 from pytest_promptse.sandbox._bubblewrap import as_user, python_command, worker_uid
 from pytest_promptse.sandbox._mounts import PACKAGES
 from pytest_promptse.sandbox.guest import landlock
-from pytest_promptse.sandbox.guest.unpatched import os, stat
+from pytest_promptse.sandbox.guest.unpatched import __builtins__, os, stat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,6 +11,7 @@ from pytest_promptse.sandbox import _bootstrap
 from pytest_promptse.sandbox._bridge import ARRIVE, bridge_command
 from pytest_promptse.sandbox._bubblewrap import ENVIRONMENT
 from pytest_promptse.sandbox._limits import MIB
+from pytest_promptse.sandbox.guest.unpatched import __builtins__
 
 _TMP = 64 * MIB
 _MEMORY = 1024 * MIB

@@ -13,6 +13,7 @@ from pytest_promptse.sandbox._causes import Cause, Failure, ProgramStopped
 from pytest_promptse.sandbox._limits import cpu_limited
 from pytest_promptse.sandbox.guest import wire
 from pytest_promptse.sandbox.guest.unpatched import (
+    __builtins__,
     contextlib,
     fcntl,
     os,

@@ -15,7 +15,7 @@ from pytest_promptse.sandbox import _blocks
 from pytest_promptse.sandbox._causes import CheckEnded
 from pytest_promptse.sandbox._watch import Watchdog
 from pytest_promptse.sandbox.guest import standard
-from pytest_promptse.sandbox.guest.unpatched import ast, gc, threading
+from pytest_promptse.sandbox.guest.unpatched import __builtins__, ast, gc, threading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from pytest_promptse.sandbox._causes import ProgramInterrupt
 from pytest_promptse.sandbox._libraries import is_library
 from pytest_promptse.sandbox.guest.objects import build_signature
+from pytest_promptse.sandbox.guest.unpatched import __builtins__
 from pytest_promptse.sandbox.guest.wire import MODULE_NUMBER, words
 
 if TYPE_CHECKING:

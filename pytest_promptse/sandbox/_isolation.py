@@ -24,6 +24,7 @@ from pytest_promptse.sandbox._pool import SandboxPool
 from pytest_promptse.sandbox._seccomp import Filters, compile_filters
 from pytest_promptse.sandbox._worker import Worker
 from pytest_promptse.sandbox.guest.folders import remove_contents
+from pytest_promptse.sandbox.guest.unpatched import __builtins__
 
 if TYPE_CHECKING:
     from collections.abc import Callable

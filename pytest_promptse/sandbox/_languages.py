@@ -6,7 +6,7 @@ from typing import Any
 
 from pytest_promptse.sandbox._check_objects import CannotCrossError
 from pytest_promptse.sandbox.guest import wire
-from pytest_promptse.sandbox.guest.unpatched import inspect, json, types
+from pytest_promptse.sandbox.guest.unpatched import __builtins__, inspect, json, types
 
 # What programs in other languages than Python have nothing for.
 _TYPES_OF_PYTHON = {

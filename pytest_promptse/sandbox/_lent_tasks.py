@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from pytest_promptse.sandbox.guest.unpatched import asyncio
+from pytest_promptse.sandbox.guest.unpatched import __builtins__, asyncio
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable

@@ -6,7 +6,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from pytest_promptse.sandbox.guest.unpatched import functools
+from pytest_promptse.sandbox.guest.unpatched import __builtins__, functools
 
 # Found at import: the first call imports a module, which a test that patches `open` prevents.
 _FOLDERS = tuple(

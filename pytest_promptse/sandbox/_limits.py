@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from time import process_time
 from typing import TYPE_CHECKING
 
-from pytest_promptse.sandbox.guest.unpatched import contextlib, math, resource
+from pytest_promptse.sandbox.guest.unpatched import __builtins__, contextlib, math, resource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

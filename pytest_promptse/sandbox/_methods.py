@@ -19,6 +19,7 @@ from pytest_promptse.sandbox._handle import (
     refuse,
 )
 from pytest_promptse.sandbox.guest.objects import BINARY, ORDER, UNARY
+from pytest_promptse.sandbox.guest.unpatched import __builtins__
 from pytest_promptse.sandbox.guest.wire import words
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ from pytest_promptse.sandbox._raised import is_silent, real_class
 from pytest_promptse.sandbox._values import MUTABLE, fill, make_value, value_namespace
 from pytest_promptse.sandbox.guest.decode import take
 from pytest_promptse.sandbox.guest.objects import CONTENT, dataclass_fields
+from pytest_promptse.sandbox.guest.unpatched import __builtins__
 from pytest_promptse.sandbox.guest.wire import WireError, words
 
 if TYPE_CHECKING:

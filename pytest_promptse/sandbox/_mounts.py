@@ -7,6 +7,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_promptse.sandbox.guest.unpatched import __builtins__
+
 PACKAGES = "/opt/packages"
 
 

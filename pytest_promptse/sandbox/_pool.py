@@ -10,7 +10,7 @@ from pytest_promptse.sandbox._execution import Execution
 from pytest_promptse.sandbox._limits import Limits
 from pytest_promptse.sandbox._watch import Watchdog
 from pytest_promptse.sandbox.guest import wire
-from pytest_promptse.sandbox.guest.unpatched import contextlib, threading
+from pytest_promptse.sandbox.guest.unpatched import __builtins__, contextlib, threading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox._handle import HandleType
 from pytest_promptse.sandbox._mirror import make_class, make_handle, update_handle
+from pytest_promptse.sandbox.guest.unpatched import __builtins__
 from pytest_promptse.sandbox.guest.wire import WireError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pytest_promptse.sandbox._causes import ProgramError, ProgramInterrupt
 from pytest_promptse.sandbox._handle import HandleType, Link
 from pytest_promptse.sandbox.guest.decode import take
 from pytest_promptse.sandbox.guest.standard import loaded, name_of
-from pytest_promptse.sandbox.guest.unpatched import inspect
+from pytest_promptse.sandbox.guest.unpatched import __builtins__, inspect
 from pytest_promptse.sandbox.guest.wire import WireError
 
 if TYPE_CHECKING:

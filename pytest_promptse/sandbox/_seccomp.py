@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_promptse.errors import SandboxError
 from pytest_promptse.sandbox.guest import landlock
-from pytest_promptse.sandbox.guest.unpatched import errno, os, socket
+from pytest_promptse.sandbox.guest.unpatched import __builtins__, errno, os, socket
 
 _NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 _INT = 0xFFFFFFFF  # the kernel reads only these bits (CVE-2019-10063)

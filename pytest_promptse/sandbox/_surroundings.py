@@ -18,7 +18,7 @@ from warnings import warn_explicit
 from pytest_promptse.sandbox._handle import HandleType, is_of_program
 from pytest_promptse.sandbox.guest.decode import take
 from pytest_promptse.sandbox.guest.folders import Folder, is_folder
-from pytest_promptse.sandbox.guest.unpatched import logging
+from pytest_promptse.sandbox.guest.unpatched import __builtins__, logging
 from pytest_promptse.sandbox.guest.wire import WireError
 
 if TYPE_CHECKING:

@@ -26,6 +26,7 @@ from pytest_promptse.sandbox._handle import (
 )
 from pytest_promptse.sandbox._methods import MEASURING, METHODS, binary
 from pytest_promptse.sandbox.guest.objects import BINARY, CONTENT, ORDER, SPECIALS
+from pytest_promptse.sandbox.guest.unpatched import __builtins__
 from pytest_promptse.sandbox.guest.wire import words
 
 if TYPE_CHECKING:

@@ -11,7 +11,13 @@ from os import kill, listdir
 from os import stat as status_of
 from typing import TYPE_CHECKING
 
-from pytest_promptse.sandbox.guest.unpatched import contextlib, signal, threading, time
+from pytest_promptse.sandbox.guest.unpatched import (
+    __builtins__,
+    contextlib,
+    signal,
+    threading,
+    time,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,8 +27,6 @@ _SHORTEST_INTERVAL_SECONDS = 0.005
 _IDLE_INTERVALS = 40
 FREE_DESCRIPTORS = 256
 DESCRIPTOR_BYTES = 256 * 1024
-# Tests patch ``builtins.open``.
-_open = open
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -55,7 +59,7 @@ def descendants(pid: int) -> list[int]:
             # A thread may end at any moment, and the others have children too.
             with (
                 contextlib.suppress(OSError),
-                _open(f"/proc/{parent}/task/{thread}/children") as file,
+                open(f"/proc/{parent}/task/{thread}/children") as file,
             ):
                 waiting += map(int, file.read().split())
     return found
@@ -75,7 +79,7 @@ def stalled() -> float:
     result is 0 if the kernel does not count them, as on macOS.
     """
     try:
-        with _open(_PRESSURE_FILE) as file:
+        with open(_PRESSURE_FILE) as file:
             total = file.readline().rpartition("total=")[2]
     except OSError:
         return 0.0
@@ -188,10 +192,10 @@ class Meter:
         seen: dict[_Identity, _Times] = {}
         for process in processes:
             try:
-                with _open(f"/proc/{process}/statm") as file:
+                with open(f"/proc/{process}/statm") as file:
                     pages = int(file.read().split()[1])
                 # Bytes, since a program names its processes as it likes.
-                with _open(f"/proc/{process}/stat", "rb") as stat:
+                with open(f"/proc/{process}/stat", "rb") as stat:
                     fields = stat.read().rpartition(b")")[2].split()
             except OSError:
                 continue  # the process has ended
@@ -237,7 +241,7 @@ def _open_descriptors(pid: int) -> int:
 
 def _proportional(pid: int) -> int:
     try:
-        with _open(f"/proc/{pid}/smaps_rollup") as file:
+        with open(f"/proc/{pid}/smaps_rollup") as file:
             for line in file:
                 if line.startswith("Pss:"):
                     return int(line.split()[1]) * 1024
@@ -250,7 +254,7 @@ def _proportional(pid: int) -> int:
 
 def _unshared(pid: int) -> int:
     try:
-        with _open(f"/proc/{pid}/statm") as file:
+        with open(f"/proc/{pid}/statm") as file:
             _, resident, shared = file.read().split()[:3]
     except (OSError, ValueError):
         return 0  # the process has ended

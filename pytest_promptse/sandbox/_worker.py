@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_promptse.errors import SandboxError
 from pytest_promptse.sandbox import _bootstrap, _watch
 from pytest_promptse.sandbox._bubblewrap import ENVIRONMENT
-from pytest_promptse.sandbox.guest.unpatched import contextlib, json, os, signal, socket, subprocess
+from pytest_promptse.sandbox.guest.unpatched import (
+    __builtins__,
+    contextlib,
+    json,
+    os,
+    signal,
+    socket,
+    subprocess,
+)
 from pytest_promptse.sandbox.guest.wire import words
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox.guest import wire
+from pytest_promptse.sandbox.guest.unpatched import __builtins__
 from pytest_promptse.sandbox.guest.wire import ATOM_TYPES, ATOMS, LIST, MAX_DEPTH, WireError
 
 if TYPE_CHECKING:

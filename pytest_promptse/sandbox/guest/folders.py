@@ -5,11 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_promptse.sandbox.guest.unpatched import itertools, os, stat
+from pytest_promptse.sandbox.guest.unpatched import __builtins__, itertools, os, stat
 from pytest_promptse.sandbox.guest.wire import WireError
-
-# Tests patch ``builtins.open``.
-_open = open
 
 _MOST_ENTRIES = 1_000
 _MOST_BYTES = 8 * 2**20
@@ -99,7 +96,7 @@ class Folder:
             if name not in self._known or self._known[name] != stamp:
                 changed[name] = None
                 if stamp is not None:
-                    with _open(f"{self.path}/{name}", "rb") as file:
+                    with open(f"{self.path}/{name}", "rb") as file:
                         status = os.fstat(file.fileno())
                         data = file.read(_MOST_BYTES)
                         changed[name] = data, status.st_mode & _PERMISSIONS, status.st_mtime_ns
@@ -154,7 +151,7 @@ class Folder:
             data, mode, modified = content
             if kind:
                 os.chmod(path, _OWNER)
-            with _open(path, "wb") as file:
+            with open(path, "wb") as file:
                 file.write(data)
             # Both sides must be able to read it.
             os.chmod(path, mode & _PERMISSIONS | _READ)

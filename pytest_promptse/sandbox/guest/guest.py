@@ -17,6 +17,7 @@ from pytest_promptse.sandbox.guest.proxies import ProxyFactory
 from pytest_promptse.sandbox.guest.surroundings import Surroundings
 from pytest_promptse.sandbox.guest.twins import Twins, may_be_twin, of_program, snapshot
 from pytest_promptse.sandbox.guest.unpatched import (
+    __builtins__,
     atexit,
     gc,
     inspect,
@@ -329,7 +330,7 @@ class Guest:
         self.module.__file__ = FILE
         sys.modules[MODULE] = self.module
         try:
-            exec(code, self.module.__dict__)  # noqa: S102 - this is what the jail is for
+            exec(code, _with_builtins(self.module))  # noqa: S102 - this is what the jail is for
         except BaseException as error:  # noqa: BLE001 - whatever the program raises is an answer
             cause = "resource" if isinstance(error, MemoryError) else "exception"
             text = "".join(traceback.format_exception(type(error), error, _own_part(error)))
@@ -516,6 +517,12 @@ def _binds(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
     return True
 
 
+def _with_builtins(module: types.ModuleType) -> dict[str, Any]:
+    """Return the names of a module of the program, to which `exec` would add our built-ins."""
+    module.__dict__["__builtins__"] = vars(builtins)
+    return module.__dict__
+
+
 def run_script(code: types.CodeType, module: types.ModuleType) -> NoReturn:
     """Run `code` as the main program, including threads and exit functions, and end the process.
 
@@ -525,7 +532,7 @@ def run_script(code: types.CodeType, module: types.ModuleType) -> NoReturn:
     status = 0
     _open_device_names()
     try:
-        exec(code, module.__dict__)  # noqa: S102 - this is what the jail is for
+        exec(code, _with_builtins(module))  # noqa: S102 - this is what the jail is for
     except SystemExit as end:
         if isinstance(end.code, int):
             status = end.code & 0xFF

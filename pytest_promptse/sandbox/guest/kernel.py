@@ -6,7 +6,15 @@ import platform
 import struct
 from typing import Any
 
-from pytest_promptse.sandbox.guest.unpatched import ctypes, fcntl, os, resource, signal, socket
+from pytest_promptse.sandbox.guest.unpatched import (
+    __builtins__,
+    ctypes,
+    fcntl,
+    os,
+    resource,
+    signal,
+    socket,
+)
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWPID = 0x20000000

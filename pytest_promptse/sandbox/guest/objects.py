@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox.guest import standard, wire
 from pytest_promptse.sandbox.guest.encode import STANDARD
-from pytest_promptse.sandbox.guest.unpatched import dataclasses, enum, inspect, types
+from pytest_promptse.sandbox.guest.unpatched import __builtins__, dataclasses, enum, inspect, types
 from pytest_promptse.sandbox.guest.wire import Built, WireError, words
 
 if TYPE_CHECKING:

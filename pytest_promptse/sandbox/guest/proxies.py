@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox.guest import objects, standard
+from pytest_promptse.sandbox.guest.unpatched import __builtins__
 from pytest_promptse.sandbox.guest.wire import words
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_promptse.sandbox.guest.decode import take
 from pytest_promptse.sandbox.guest.merge import merge
-from pytest_promptse.sandbox.guest.unpatched import importlib
+from pytest_promptse.sandbox.guest.unpatched import __builtins__, importlib
 from pytest_promptse.sandbox.guest.wire import WireError, words
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import warnings
 from typing import Any
 
 from pytest_promptse.sandbox.guest.folders import Folder
-from pytest_promptse.sandbox.guest.unpatched import importlib, io, os, random
+from pytest_promptse.sandbox.guest.unpatched import __builtins__, importlib, io, os, random
 
 _MOST_RECORDS = 1_000
 _CHARS = 10_000

@@ -13,7 +13,7 @@ from typing import Any
 from pytest_promptse.sandbox.guest import objects, standard, wire
 from pytest_promptse.sandbox.guest.encode import encode
 from pytest_promptse.sandbox.guest.merge import is_array, merge
-from pytest_promptse.sandbox.guest.unpatched import marshal
+from pytest_promptse.sandbox.guest.unpatched import __builtins__, marshal
 
 CONTAINERS = (list, dict, set, bytearray, deque)
 

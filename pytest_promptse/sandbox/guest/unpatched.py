@@ -1,11 +1,12 @@
 # ruff: noqa: E401, F401, I001 - a list of names
-"""The modules of the standard library as they were before any test.
+"""The modules of the standard library, and the built-ins, as they were before any test.
 
-A check may patch ``json.dumps``, ``os.read`` or ``time.monotonic``. The plugin takes modules from
-here, so that its own work beside the check does not change. The state of a module, such as
-``sys.stdout`` and ``os.environ``, is read from the module itself.
+A check may patch ``json.dumps``, ``os.read``, ``time.monotonic`` or ``len``. The plugin takes
+modules from here, so that its own work beside the check does not change. The state of a module,
+such as ``sys.stdout`` and ``os.environ``, is read from the module itself.
 """
 
+import builtins
 from importlib import import_module
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -21,3 +22,7 @@ else:
         if name.startswith("__"):
             raise AttributeError(name)
         return globals().setdefault(name, SimpleNamespace(**vars(import_module(name))))
+
+
+__builtins__ = {**vars(builtins)}
+"""Functions of a module that imports this name find their built-ins here."""

@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from pytest_promptse.sandbox.guest.unpatched import __builtins__
+
 MAX_BYTES = 32 * 2**20
 MAX_PARTS = 3_600_000
 MAX_DEPTH = 600

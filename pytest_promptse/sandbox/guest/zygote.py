@@ -14,6 +14,7 @@ from pytest_promptse.sandbox.guest import guest, kernel, landlock
 from pytest_promptse.sandbox.guest.encode import encode
 from pytest_promptse.sandbox.guest.folders import remove_contents
 from pytest_promptse.sandbox.guest.unpatched import (
+    __builtins__,
     contextlib,
     gc,
     importlib,
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-# The check may hand over a patch of ``builtins.open``.
-_open = open
 
 READY = b"+"
 _ORDER_BYTES = 65536
@@ -256,7 +255,7 @@ def _kill_orphans(keep: Iterable[int]) -> None:
     listing: Path | str = f"/proc/self/task/{os.getpid()}/children"
     for _ in range(100):
         try:
-            with _open(listing) as file:
+            with open(listing) as file:
                 children = {int(number) for number in file.read().split()} - {*keep}
         except FileNotFoundError:
             return
