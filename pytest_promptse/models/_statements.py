@@ -28,6 +28,8 @@ _READING = frozenset(
     items join keys lower lstrip most_common replace rstrip split splitlines startswith strip
     title union upper values""".split()  # noqa: SIM905 - forty quoted words read worse
 )
+# The parser stores each beginning of a dotted name, which takes quadratic memory.
+_LONG_NAME = re.compile(r"(?<!\w)(?:\w++[\s\\]*+\.[\s\\]*+){200}")
 _SETS_A_MODULE_UP = re.compile(
     r"(?:set|seed|register|unregister|filterwarnings|simplefilter|basicConfig|install|insert"
     r"|append|extend|add|update|disable|enable|stack_size|putenv|signal$)"
@@ -113,8 +115,8 @@ class Statement:
 
 
 def parse(source: str) -> ast.Module | None:
-    """Return the syntax tree of `source`, or None if it is too long or not Python."""
-    if len(source) > MAX_SOURCE:
+    """Return the syntax tree of `source`, or None if it or a name is too long, or not Python."""
+    if len(source) > MAX_SOURCE or _LONG_NAME.search(source):
         return None
     with warnings.catch_warnings():
         # The user's warning filters must not apply to an invalid escape in a model's string.

@@ -6,10 +6,12 @@ Tests run them with the oldest and the newest supported pytest.
 from __future__ import annotations
 
 import contextlib
+import functools
 from typing import TYPE_CHECKING, Any
 from unittest import TestCase
 
 import pytest
+from _pytest import monkeypatch
 from _pytest.assertion import rewrite
 from _pytest.logging import caplog_handler_key
 
@@ -17,6 +19,10 @@ from pytest_promptse.sandbox.guest.unpatched import __builtins__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+
+# The first name is that of pytest 8.
+_NOT_SET: Any = getattr(monkeypatch, "notset", None) or monkeypatch.NOTSET
 
 
 def ini_names(config: pytest.Config) -> Iterable[str]:
@@ -156,6 +162,41 @@ def failures_noted(note: Callable[[BaseException], None]) -> Iterator[None]:
         patch.setattr(TestCase, "failureException", noted)
         patch.setattr(mock, "AssertionError", noted, raising=False)  # which it raises by this name
         yield
+
+
+def note_patches(note: Callable[..., None]) -> None:
+    """Call `note` for each patch by ``monkeypatch`` or `unittest.mock`, from now on.
+
+    Its arguments are what has the patched name, the name, and what is there, if there is anything.
+    Neither of the two has a public hook.
+    """
+    from unittest import mock  # noqa: PLC0415 - a session without marks imports this module as well
+
+    patcher: Any = mock._patch  # type: ignore[attr-defined] # noqa: SLF001
+    if hasattr(patcher.get_original, "__wrapped__"):
+        return
+    get_original = patcher.get_original
+
+    @functools.wraps(get_original)
+    def of_mock(self: Any) -> Any:
+        present = {key: value for key, value in vars(self.target).items() if key == self.attribute}
+        note(self.target, self.attribute, *present.values())
+        return get_original(self)
+
+    patcher.get_original = of_mock
+    for method in (pytest.MonkeyPatch.setattr, pytest.MonkeyPatch.delattr):
+        setattr(pytest.MonkeyPatch, method.__name__, _noting_patch(method, note))
+
+
+def _noting_patch(patch: Callable[..., None], note: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(patch)
+    def noting(self: Any, *args: Any, **options: Any) -> None:
+        made = len(self._setattr)
+        patch(self, *args, **options)
+        for owner, name, before in self._setattr[made:]:
+            note(owner, name, *(() if before is _NOT_SET else (before,)))
+
+    return noting
 
 
 def _noting(kind: type[BaseException], note: Callable[[BaseException], None]) -> Any:

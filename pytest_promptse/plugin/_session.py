@@ -40,6 +40,7 @@ from pytest_promptse.plugin._invocation import (
 )
 from pytest_promptse.plugin._items import run_function
 from pytest_promptse.plugin._progress import TerminalProgress, WorkerProgress
+from pytest_promptse.plugin._pytest_private import note_patches
 from pytest_promptse.plugin._results import annotate, notes_in, seconds_waited, why_unmeasured
 from pytest_promptse.plugin._targets import TARGET, needed_by, unselected
 from pytest_promptse.plugin._termination import handle_signals
@@ -53,7 +54,7 @@ from pytest_promptse.run._plan import PlannedComparison
 from pytest_promptse.run._run import PromptseRun
 from pytest_promptse.run._shards import plan_shard
 from pytest_promptse.sandbox._checker import open_descriptors
-from pytest_promptse.sandbox._surroundings import note_environment
+from pytest_promptse.sandbox._surroundings import note_environment, note_patch
 from pytest_promptse.sandbox.guest import landlock
 from pytest_promptse.store._run_log import PlannedGate
 
@@ -204,6 +205,7 @@ class PromptseSession:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Start to sample the prompts of the selected items."""
         note_environment()
+        note_patches(note_patch)
         if self._refusal is not None:
             self._refuse(self._refusal)
         settings = self.run.settings

@@ -521,16 +521,18 @@ class Candidate(EntryPoint):
         if changes:
             execution.send(self._encode(("surroundings", changes)))
         # A guest of another language has no standard library of Python.
-        for module, name, value in patches if self._language == "python" else ():
-            is_own = isinstance(value, type) and standard.name_of(value) is None
-            if is_own and not objects.CONTENT.keys().isdisjoint(value.__mro__):
-                self.break_check(
-                    f"the patch of {module}.{name} is a class with a base whose values are copied, "
-                    "so its methods do not reach the program; patch it by a class without a base"
-                )
-            with self._sending(f"the patch of {module}.{name}"):
+        for module, path, values in patches if self._language == "python" else ():
+            for value in values or ():
+                is_own = isinstance(value, type) and standard.name_of(value) is None
+                if is_own and not objects.CONTENT.keys().isdisjoint(value.__mro__):
+                    self.break_check(
+                        f"the patch of {module}.{path} is a class with a base whose values are "
+                        "copied, so its methods do not reach the program; patch it by a class "
+                        "without a base"
+                    )
+            with self._sending(f"the patch of {module}.{path}"):
                 message = encode(
-                    ("surroundings", {"patches": [(module, name, value)]}), self._send_value
+                    ("surroundings", {"patches": [(module, path, values)]}), self._send_value
                 )
             execution.send(message)
 

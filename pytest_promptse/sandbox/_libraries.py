@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 import sysconfig
-from pathlib import Path
 
 from pytest_promptse.sandbox.guest.unpatched import __builtins__, functools
 
 # Found at import: the first call imports a module, which a test that patches `open` prevents.
 _FOLDERS = tuple(
-    sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")
+    f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib", "purelib", "platlib")
 )
 
 
@@ -21,4 +20,4 @@ def is_library(module: str) -> bool:
     if top in sys.stdlib_module_names or top in ("_pytest", "pytest", "pytest_promptse"):
         return True
     origin = getattr(sys.modules.get(module), "__file__", None)
-    return origin is not None and any(Path(origin).is_relative_to(folder) for folder in _FOLDERS)
+    return origin is not None and origin.startswith(_FOLDERS)

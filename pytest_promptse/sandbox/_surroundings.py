@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from warnings import warn_explicit
 
 from pytest_promptse.sandbox._handle import HandleType, is_of_program
+from pytest_promptse.sandbox.guest import standard
 from pytest_promptse.sandbox.guest.decode import take
 from pytest_promptse.sandbox.guest.folders import Folder, is_folder
 from pytest_promptse.sandbox.guest.unpatched import __builtins__, logging
@@ -28,13 +29,36 @@ if TYPE_CHECKING:
 
 _LEFT_OUT = ("PYTEST_", "TMPDIR")
 _PROGRAM_FILE = "<program>"
+_UNPATCHED = ("unittest", "pytest_promptse")
+_STREAMS = {("sys", name) for name in ("stdin", "stdout", "stderr")}
+_MISSING = object()
 _start: dict[str, str] = {}
+# What tests have patched in the standard library: module and path of the name, with what has the
+# name and what it was before.
+_patched: dict[tuple[str, str], tuple[Any, Any]] = {}
 
 
 def note_environment() -> None:
     """Note the environment before any test. A program gets only what tests change in it."""
     _start.clear()
     _start.update(os.environ)
+
+
+def note_patch(owner: Any, name: str, before: Any = _MISSING) -> None:
+    """Note that a test patches a name of a module or class of the standard library.
+
+    `before` is what `owner` has under this name, if anything.
+    """
+    is_module = type(owner) is type(sys)
+    module = owner.__name__ if is_module else getattr(owner, "__module__", None)
+    if not (is_module or isinstance(owner, type)) or type(module) is not str:
+        return
+    top = module.partition(".")[0]
+    place = (module, name if is_module else f"{owner.__qualname__}.{name}")
+    if not is_module and standard.loaded(f"{module}.{owner.__qualname__}") is not owner:
+        return  # such as the exceptions of pytest, which name another module
+    if top in sys.stdlib_module_names and top not in _UNPATCHED and place not in _STREAMS:
+        _patched.setdefault(place, (owner, before))
 
 
 class CheckSurroundings:
@@ -60,6 +84,7 @@ class CheckSurroundings:
             "directory": getcwd(),  # noqa: PTH109 - a hot path
             "stdin": None if "monkeypatch" in fixtures else sys.stdin,
         }
+        self._patches: dict[tuple[str, str], Any] = {}
         self._recorder = _recorder()
         self._warned = False
         self._streams = (sys.stdout, sys.stderr)
@@ -145,17 +170,19 @@ class CheckSurroundings:
         return text if isinstance(text, str) else None
 
     def _new_patches(self) -> list[tuple[str, str, Any]]:
-        """Return new patches of the standard library that the check has made by ``monkeypatch``."""
-        made = getattr(self._fixtures.get("monkeypatch"), "_setattr", [])
-        if not self._is_new("patches", len(made)):
-            return []
-        return [
-            (target.__name__, name, getattr(target, name))
-            for target, name, _ in made
-            if type(target) is type(sys)
-            and target.__name__.partition(".")[0] in sys.stdlib_module_names
-            and (target.__name__, name) != ("sys", "stdin")
-        ]
+        """Return places of the standard library with new values.
+
+        A value is in a list, which is empty if the check has deleted the name. None stands for what
+        the program itself had there.
+        """
+        found = []
+        for place, (owner, before) in _patched.items():
+            now = vars(owner).get(place[1].rpartition(".")[2], _MISSING)
+            if now is not self._patches.get(place, before):
+                self._patches[place] = now
+                value = None if now is before else [now] if now is not _MISSING else []
+                found.append((*place, value))
+        return found
 
     def _changed_levels(self) -> dict[str, int] | None:
         if "caplog" not in self._fixtures:

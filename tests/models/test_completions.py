@@ -141,3 +141,13 @@ def test_other_functions_that_the_prompt_asks_for_stay():
     )
     assert "def decode" in found.program
     assert "def spare" not in found.program
+
+
+@pytest.mark.parametrize("dot", [".", " . ", "\\\n."])
+def test_a_dotted_name_of_many_parts_is_not_parsed(dot):
+    text = f"```python\nimport {dot.join('a' * 50_000)}\ndef f(x): return 0\n```"
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.process_time()
+    extract(text, prompt="Write f.", entry_point="f", form="chat", finish_reason="stop")
+    assert time.process_time() - start < 5
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300 * 1024

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_promptse.errors import TaskError
+from pytest_promptse.plugin._pytest_private import note_patches
 from pytest_promptse.sandbox import _surroundings
 from pytest_promptse.sandbox._causes import BrokenCheck
 from pytest_promptse.sandbox._surroundings import CheckSurroundings
@@ -19,6 +20,7 @@ from pytest_promptse.sandbox._surroundings import CheckSurroundings
 @pytest.fixture
 def surround(load, request):
     """Load a program with the surroundings that these fixtures of the test have."""
+    note_patches(_surroundings.note_patch)
 
     def surround(program, *names):
         candidate = load(program)

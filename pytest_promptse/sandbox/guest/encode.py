@@ -69,8 +69,11 @@ def _without_zone(kind: Any, moment: Any) -> str:
     return text
 
 
-# Without escapes, since escapes would join two surrogates in a row into one character.
-_dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+# The function within `json.JSONEncoder`, which that would make again for each message. Without
+# escapes, since escapes would join two surrogates in a row into one character.
+_json: Any = json.encoder.c_make_encoder(  # type: ignore[attr-defined]
+    None, str, json.encoder.encode_basestring, None, ":", ",", False, False, True
+)
 
 
 class _Writer:
@@ -175,7 +178,7 @@ def encode(value: Any, other: Callable[[Any], Any] = _refuse) -> bytes:
     """
     writer = _Writer(other)
     writer.write(value)
-    message = _dump([writer.steps, writer.atoms]).encode("utf-8", "surrogatepass")
+    message = "".join(_json([writer.steps, writer.atoms], 0)).encode("utf-8", "surrogatepass")
     if len(message) > wire.MAX_BYTES:
         raise TooLargeError(
             f"the value takes {len(message)} bytes, over the {wire.MAX_BYTES} allowed"

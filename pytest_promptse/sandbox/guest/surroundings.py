@@ -24,6 +24,8 @@ class Surroundings:
     def __init__(self) -> None:
         self._folders: dict[str, Folder] = {}
         self._random_state: Any = None
+        # What the check has patched, as it was here before.
+        self._originals: dict[tuple[str, str], list[Any]] = {}
         self._effects: dict[str, list[Any]] = {"records": [], "warnings": []}
 
     def adopt(self, changes: dict[str, Any]) -> None:
@@ -72,10 +74,19 @@ class Surroundings:
     def _stdin(text: str) -> None:
         sys.stdin = io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8")
 
-    @staticmethod
-    def _patches(patches: list[tuple[str, str, Any]]) -> None:
-        for module, name, value in patches:
-            setattr(importlib.import_module(module), name, value)
+    def _patches(self, patches: list[tuple[str, str, Any]]) -> None:
+        for module, path, values in patches:
+            *names, name = path.split(".")
+            owner = importlib.import_module(module)
+            for inner in names:
+                owner = getattr(owner, inner)
+            present = [vars(owner)[name]] if name in vars(owner) else []
+            before = self._originals.setdefault((module, path), present)
+            new = before if values is None else values
+            if new:
+                setattr(owner, name, new[0])
+            elif present:
+                delattr(owner, name)
 
     def _levels(self, levels: dict[str, int]) -> None:
         """Set the levels of loggers, and collect records."""

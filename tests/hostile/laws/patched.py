@@ -1,5 +1,6 @@
 """Law 1: what a check patches changes its program, not the code that judges the program."""
 
+import builtins
 import contextlib
 import datetime
 import io
@@ -12,6 +13,7 @@ import tempfile
 import threading
 import time
 import urllib.request
+from pathlib import Path
 from unittest import mock
 
 import pytest
@@ -181,3 +183,91 @@ def test_a_manager_of_a_function_of_the_check(candidate, monkeypatch):
     monkeypatch.setattr(urllib.request, "urlopen", opened)
     assert candidate("http://x/y") == {"a": 1}
     assert ended == ["http://x/y"]
+
+
+@pytest.mark.parametrize("name", ["sorted", "max", "len", "sum", "any", "open", "print"])
+@attack(
+    1,
+    "def f(x): return sorted(x) + [max(x), len(x), sum(x), any(x)] + [print(), open(0)]",
+    honest="class C:\n"
+    "    def __init__(self, x): self.x = x\n"
+    "    def top(self):\n        top = self.x[0]\n"
+    "        for item in self.x:\n            if item > top: top = item\n        return top\n"
+    "def f(x): return C(x)",
+)
+def test_a_builtin_is_forbidden(candidate, monkeypatch, name):
+    def forbidden(*_args, **_options):
+        raise AssertionError(f"{name} is forbidden")
+
+    with monkeypatch.context() as patches:
+        patches.setattr(builtins, name, forbidden)
+        top = candidate([3, 1]).top()
+    assert top == 3
+
+
+@answers(
+    "greet",
+    right="def greet(): print('hello ' + input('name? '))",
+    wrong="def greet(): print('hello')",
+)
+def test_builtins_that_a_mock_patches(candidate):
+    with mock.patch("builtins.input", return_value="Ann") as asked, mock.patch("builtins.print") as shown:
+        candidate()
+    asked.assert_called_once_with("name? ")
+    shown.assert_called_once_with("hello Ann")
+
+
+@mock.patch("time.time")
+@answers(
+    "stamp", right="import time\ndef stamp(): return time.time()", wrong="def stamp(): return 4"
+)
+def test_a_mock_that_is_a_decorator(clock, candidate):
+    clock.side_effect = [4.5, 5.5]
+    assert [candidate(), candidate()] == [4.5, 5.5]
+
+
+@answers(
+    "stamp",
+    right="import time\ndef stamp(): return time.time()",
+    wrong="T = 5\ndef stamp(): return T",
+)
+def test_a_patch_ends(candidate, monkeypatch):
+    with mock.patch("time.time", lambda: 5):
+        assert candidate() == 5
+    assert candidate() > 1e9
+    monkeypatch.setattr(time, "time", lambda: 6)
+    assert candidate() == 6
+    monkeypatch.undo()
+    assert candidate() > 1e9
+
+
+@answers(
+    "size",
+    right="from pathlib import Path\ndef size(name):\n    p = Path(name)\n"
+    "    return len(p.read_text()) if p.exists() else 0",
+    wrong="from pathlib import Path\ndef size(name): return len(Path(name).read_text())",
+)
+def test_methods_of_a_class_of_the_library(candidate, monkeypatch):
+    assert candidate("/no/such") == 0
+    monkeypatch.setattr(Path, "read_text", lambda self: "abc")
+    with mock.patch.object(Path, "exists", return_value=True):
+        assert candidate("/no/such") == 3
+    assert candidate("/no/such") == 0
+
+
+@answers(
+    "load",
+    right="import os\ndef load(name):\n    try: os.remove(name)\n    except AttributeError: return 'kept'",
+    wrong="def load(name): return None",
+)
+def test_a_function_that_the_check_deletes(candidate, monkeypatch):
+    monkeypatch.delattr(os, "remove")
+    assert candidate("x") == "kept"
+
+
+@attack(1, "def f(x): return eval(x)", honest="import ast\ndef f(x): return ast.literal_eval(x)")
+def test_a_builtin_that_the_check_deletes(candidate, monkeypatch):
+    with monkeypatch.context() as patches:
+        patches.delattr("builtins.eval")
+        got = candidate("[1]")
+    assert got == [1]
