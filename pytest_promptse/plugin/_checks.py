@@ -23,6 +23,7 @@ from pytest_promptse.plugin._pytest_private import (
 )
 from pytest_promptse.run._judge import CheckProcess, CheckResult
 from pytest_promptse.runtimes._runtime import call_text
+from pytest_promptse.sandbox._blocks import needs_class
 from pytest_promptse.sandbox._candidate import CheckEnded, safe_text
 from pytest_promptse.sandbox._handle import READ_NAMES, EntryPoint, Module
 from pytest_promptse.sandbox._surroundings import CheckSurroundings
@@ -123,8 +124,11 @@ class CandidateProxy(EntryPoint):
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """Return a method, if a class of the check has the candidate and that is a function."""
         entry = None if instance is None else self._entry_object()
-        bind = getattr(type(entry), "__get__", None)
-        return self if entry is None or bind is None else bind(entry, instance, owner)
+        get = getattr(type(entry), "__get__", None)
+        return self if get is None else get(entry, instance, owner)
+
+    def _is_class(self) -> bool:
+        return self._program is not None and super()._is_class()
 
     @property
     def __doc__(self) -> Any:  # type: ignore[override]
@@ -401,6 +405,7 @@ def run_body(
             )
             raise
         cause = "exception" if candidate.raised(failed) else "wrong_answer"
+        _require_class(failed, path)
         hint = " (an object of the program equals no value of the check; compare attributes)"
         text = f"{safe_text(failed)}{hint if candidate.compared else ''}"
         return CheckResult(cause, f"{_line(failed, path)}{text}")
@@ -440,10 +445,20 @@ def _error_result(
             raise TaskError(text) from None
         # Its answer may be the path, however it is spelt, or have led to it.
         return CheckResult("wrong_answer", text)
+    _require_class(error, path)
     if not used or _is_of_check(error, path):
         raise error
     name = type(error).__name__
     return CheckResult("wrong_answer", f"{line}{name} in the check: {safe_text(error)}")
+
+
+def _require_class(error: BaseException, path: str) -> None:
+    """Raise TaskError if `error` ended a statement that needs a class in place of the candidate."""
+    if needs_class(error, path):
+        raise TaskError(
+            f"{_line(error, path)}the candidate stands for the entry point and is no class itself; "
+            "for `except`, `case` and `is`, write the class, as in candidate.module.Stack"
+        ) from None
 
 
 def _permission_error(error: BaseException | None) -> PermissionError | None:

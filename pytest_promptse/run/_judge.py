@@ -12,6 +12,7 @@ from pytest_promptse.errors import NotScoredError, SandboxError, TaskError
 from pytest_promptse.runtimes._runtime import passed_tests, runtime_of
 from pytest_promptse.sandbox._candidate import CheckEnded, Failure, safe_text
 from pytest_promptse.sandbox._checker import Checker, CheckerLost
+from pytest_promptse.sandbox._failing import take_noted
 from pytest_promptse.sandbox._limits import (
     Limits,
     check_seconds,
@@ -539,6 +540,9 @@ def _run_check(sandbox: SandboxPool, task: Task, check: Check, request: _Request
         ) as candidate:
             try:
                 result = check.run(candidate, task)
+                noted = take_noted()
+                if noted and not result.cause:
+                    result = CheckResult("wrong_answer", noted[0])
             except BaseException as ended:
                 if not (candidate.raised(ended) or isinstance(ended, CheckEnded)):
                     raise

@@ -11,7 +11,7 @@ import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from pytest_promptse.sandbox._handle import is_of_program
+from pytest_promptse.sandbox._handle import EntryPoint, is_of_program
 from pytest_promptse.sandbox._libraries import is_library
 from pytest_promptse.sandbox.guest.unpatched import __builtins__, ast, inspect, itertools, linecache
 
@@ -102,6 +102,38 @@ def is_being_left(error: BaseException, block: Any) -> bool:
     trace = error.__traceback__
     now = _path(trace.tb_frame, trace.tb_frame.f_lasti) if trace else []
     return dict(itertools.pairwise(now)).get(block) in block.body
+
+
+def needs_class(error: BaseException, file: str) -> bool:
+    """Return whether `error` shows that an entry point is used where only a class can be.
+
+    That is ``except``, ``case`` and an assertion by ``is``, in the check's `file`.
+    """
+    trace = None
+    following = error.__traceback__
+    while following is not None:
+        trace = following if following.tb_frame.f_code.co_filename == file else trace
+        following = following.tb_next
+    if trace is None or (trace.tb_next is not None and not isinstance(error, AssertionError)):
+        return False
+    path: list[Any] = [None, *_path(trace.tb_frame, trace.tb_lasti)]
+    parent, node = path[-2:] if len(path) > 1 else (None, None)
+    if isinstance(parent, ast.ExceptHandler) and node is parent.type:
+        node = parent
+    if isinstance(error, AssertionError) and isinstance(node, ast.Assert):
+        parts = node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
+        is_all = not isinstance(getattr(node.test, "op", None), ast.Or)
+        places = [
+            place
+            for part in parts
+            if is_all and isinstance(part, ast.Compare) and isinstance(part.ops[0], ast.Is)
+            for place in (part.left, *part.comparators)
+        ]
+    elif isinstance(node, ast.ExceptHandler):
+        places = list(ast.walk(node.type)) if node.type else []
+    else:
+        places = [node.cls] if isinstance(node, ast.MatchClass) else []
+    return any(isinstance(_value(place, trace.tb_frame), EntryPoint) for place in places)
 
 
 def _names(expression: ast.expr, error: BaseException, frame: FrameType) -> bool:

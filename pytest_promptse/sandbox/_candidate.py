@@ -152,6 +152,7 @@ class Candidate(EntryPoint):
         self._broken_check = ""
         self._surroundings: CheckSurroundings | None = None
         self._is_closed = False
+        self._has_class = False
         self._has_kept = False
         # The assertions of the check that have failed, as far as they are known.
         self.failed: list[BaseException] = []
@@ -287,9 +288,10 @@ class Candidate(EntryPoint):
                 self._stop(self._execution.exceeded)
             except wire.WireError as broken:
                 self.fail("exception", f"the program broke the protocol: {broken}")
-            problem = self._await_result(self._execution, (), {}, stops=False)
-            if problem is not None:
-                self.fail(*read_problem(problem, _LOAD_CAUSES))
+            answer = self._await_result(self._execution, (), {}, stops=False)
+            if answer is not None and answer is not True:
+                self.fail(*read_problem(answer, _LOAD_CAUSES))
+            self._has_class = answer is True
             self._answers -= 1  # that it is loaded is no value of the program
         return self._execution
 
@@ -443,6 +445,11 @@ class Candidate(EntryPoint):
                 f"a function in {self._language} takes no keyword arguments such as "
                 f"{next(iter(kwargs))}=; pass a dict, which arrives as an object"
             )
+
+    def has_class(self) -> bool:
+        """Return whether the entry point is a class."""
+        self._need_execution()
+        return self._has_class
 
     def has_raised(self, error: BaseException) -> bool:
         """Return whether `error` is an exception of the program."""

@@ -50,6 +50,23 @@ def failure() -> Callable[..., AssertionError]:
     return with_message
 
 
+def take_noted() -> list[str]:
+    """Return the failures that libraries of soft assertions have noted, and make these forget them.
+
+    Hooks of the libraries report such failures after the test, in another process than the check's.
+    """
+    noted: list[str] = []
+    pytest_check: Any = sys.modules.get("pytest_check.check_log")
+    if pytest_check is not None:
+        noted += pytest_check.get_failures()
+        pytest_check.clear_failures()
+    assumptions: Any = sys.modules.get("pytest_assume.plugin")
+    if assumptions is not None:
+        noted += [failed.entry for failed in assumptions._FAILED_ASSUMPTIONS]  # noqa: SLF001
+        assumptions._FAILED_ASSUMPTIONS.clear()  # noqa: SLF001 - no public name
+    return noted
+
+
 class _Noting(NodeTransformer):
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
         made = ast.Call(ast.Call(ast.Name(FAILURE, ast.Load()), [], []), [], [])

@@ -61,6 +61,9 @@ class ProgramOperations(Protocol):
         `target` is the handle of the object.
         """
 
+    def has_class(self) -> bool:
+        """Return whether the entry point is a class."""
+
     def has_raised(self, error: BaseException) -> bool:
         """Return whether `error` is an exception of the program."""
 
@@ -129,7 +132,7 @@ def link_of(value: Any) -> Any:
 
 def is_of_program(value: Any) -> bool:
     """Return whether `value` is a handle, a mirrored class, a method or module of the program."""
-    return isinstance(type(value), HandleType) or isinstance(value, ProgramValue)
+    return isinstance(type(value), HandleType) or issubclass(type(value), ProgramValue)
 
 
 def reference_of(value: Any) -> tuple[Any, ...] | None:
@@ -548,6 +551,14 @@ class EntryPoint(ClassLike):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.promptse_owner.call(None, args, kwargs)
+
+    @property
+    def __class__(self) -> type:
+        """The class of a class if the entry point is one, as `inspect.isclass` reads it."""
+        return HandleType if self._is_class() else type(self)
+
+    def _is_class(self) -> bool:
+        return self.promptse_owner.has_class()
 
     def __instancecheck__(self, instance: Any) -> bool:
         return isinstance(instance, self._entry_object())

@@ -74,7 +74,8 @@ def _call(self: Any, *args: Any, **kwargs: Any) -> Any:
 def _get(self: Any, instance: Any, owner: Any = None) -> Any:
     """Return the attribute of a class of the check that is a descriptor of the program.
 
-    A function becomes a method here, so that its first argument is lent when it is called.
+    The fixture ``candidate`` as such an attribute calls this too. A function becomes a method here,
+    so that its first argument is lent when it is called.
     """
     if (type(self).__module__, type(self).__name__) == ("builtins", "function"):
         return self if instance is None else MethodType(self, instance)

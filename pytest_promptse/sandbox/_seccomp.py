@@ -37,7 +37,7 @@ _REFUSED = (
     # memory that is not counted for any process, and objects that outlive the execution
     " memfd_create memfd_secret shmget shmat semget msgget mq_open vmsplice tee"
     # information about mounts, files and processes outside the jail, or about earlier programs
-    " inotify_init inotify_init1 inotify_add_watch mincore"
+    " inotify_init inotify_init1 inotify_add_watch mincore sysinfo"
     # clocks and names
     " settimeofday clock_settime clock_adjtime adjtimex sethostname setdomainname"
 )

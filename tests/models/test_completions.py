@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+import resource
 import sys
+import time
 
 import pytest
 

@@ -503,3 +503,44 @@ def test_double(candidate, capsys):
     text = str(result.stdout)
     assert "\x1b]" not in text
     assert "\\::error::\\x1b]0;title\\x07" in text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "try:\n        raise ValueError\n    except candidate:\n        pass",
+        "match candidate():\n        case candidate():\n            pass",
+        "assert type(candidate()) is candidate",
+    ],
+)
+def test_a_check_that_needs_the_class_itself_says_how_to_name_it(project, run, replay, body):
+    project(f"""
+@pytest.mark.promptse(PROMPT, samples=1, original_samples=1, variants=1, entry_point="double")
+def test_double(candidate):
+    {body}
+""")
+    model = replay({"test_double": ["class double:\n    pass"]}, PROMPT)
+    result = run("--promptse-model", model, "-k", "original")
+    text = " ".join(result.stdout.str().split())
+    assert "for `except`, `case` and `is`, write the class, as in candidate.module.Stack" in text
+
+
+def test_failures_that_a_library_only_notes_count(project, run, pytester, replay):
+    project(
+        """
+import pytest_check
+
+@pytest.mark.promptse(PROMPT, samples=3, original_samples=3, variants=1)
+def test_double(candidate):
+    pytest_check.equal(candidate(2), 4)
+""",
+        pytest_check="from check_log import FAILED\n"
+        "def equal(a, b):\n    if a != b: FAILED.append(f'{a} is not {b}')\n",
+        check_log="import sys\nFAILED = []\nget_failures = FAILED.copy\n"
+        "clear_failures = FAILED.clear\n"
+        "sys.modules['pytest_check.check_log'] = sys.modules['check_log']\n",
+    )
+    model = replay({"test_double": [f"def double(x): return {n}" for n in (3, 4, 5)]}, PROMPT)
+    run("--promptse-model", model, "--promptse-report", "json:run.json", "-k", "original")
+    record = json.loads((pytester.path / "run.json").read_text())
+    assert record["tasks"][0]["original"]["causes"] == {"wrong_answer": 2}

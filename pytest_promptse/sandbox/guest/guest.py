@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 MODULE = "program"
 FILE = "program.py"
+_MOST_THREADS = 1_000
 _MAX_TRACEBACK = 20_000
 _MAX_MESSAGE = 2_000
 _PIECE = 2**16
@@ -106,7 +107,7 @@ class _Turn:
     def give(self) -> None:
         with self._free:
             self._owner = 0
-            self._free.notify_all()
+            self._free.notify(_MOST_THREADS)  # `notify_all` calls `len`, which may be the check's
 
     def lend(self, work: Callable[..., Any], args: list[Any]) -> Any:
         """Return the result of `work`, which may use the channel from any thread meanwhile.
@@ -319,8 +320,8 @@ class Guest:
     def load(self, source: str, entry_point: str) -> Any:
         """Run the program as a module.
 
-        Return None, or cause, detail and traceback of its failure. A message says before that it
-        compiles, while nothing of it has run yet.
+        Return None, or True if the entry point is a class, or cause, detail and traceback of its
+        failure. A message says before that it compiles, while nothing of it has run yet.
         """
         self.objects.entry_point = entry_point
         code = self.compile(source)
@@ -343,7 +344,7 @@ class Guest:
         if not callable(target):
             kind = type(target).__name__
             return ("interface", f"{entry_point!r} is no function or class but {kind}", "")
-        return None
+        return isinstance(target, type) or None
 
     def script(self, source: str, arguments: list[str]) -> NoReturn:
         """Run the program as ``python program.py`` would, and end with its exit status.
