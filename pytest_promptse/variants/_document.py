@@ -46,6 +46,13 @@ _GREETING_UNMARKED = re.compile(
     r"(?=(?:can|could|would|will|i|im|i'm|i've|we|is|are|do|does|did|how|what|so|quick|need|please"
     r"|pls|got|anyone|any|my|our|the|have)\b)"
 )
+# A name at the start of a question to its bearer: *Sam, can you*, or Chinese *Old Zhang*.
+_NAMED = re.compile(
+    r"(?!(?:Please|Also|Now|Then|Next|Finally|First|Sorry|Well|Okay|Thanks|Today|Otherwise|However"
+    r"|Here|Instead)\b)[A-Z][a-z]+,[ ](?=(?:can|could|would|will|please)[ ]\w)"
+    r"|[小老阿][\u4e00-\u9fff]{1,2}[\uff0c,][ ]?(?=\S)"
+    r"|[\u4e00-\u9fff]{1,3}(?:老师|总|哥|姐|工|经理)[\uff0c,][ ]?(?=\S)"
+)
 _MENTION = re.compile(
     r"(?:@(?:here|channel|all|everyone)\b[,:]?\s+|@[\w.-]+[,:]?[ ]+)+(?=\S)", re.IGNORECASE
 )
@@ -239,7 +246,7 @@ class Document:
 
     @cached_property
     def salutation(self) -> int | None:
-        """Return the offset after a greeting such as *hey!* or *@here*, or None without one."""
+        """Return the offset after a greeting such as *hey!*, *@here* or *Sam,*, or None."""
         if self.body > self.head:
             return None
         start = len(self.text) - len(self.text[self.head :].lstrip())
@@ -253,6 +260,9 @@ class Document:
         unmarked = _GREETING_UNMARKED.match(self.text, start)
         if unmarked:
             return unmarked.end()
+        named = _NAMED.match(self.text, start)
+        if named:
+            return named.end()
         return mention.end() if mention and start == mention.end() else None
 
     @cached_property
@@ -475,12 +485,20 @@ def split_sentences(text: str, start: int = 0, end: int | None = None) -> list[t
 
 
 def _head(prompt: str) -> int:
-    """Return where text may begin: after front matter and the role markers of the user's turn."""
+    """Return where text may begin: after front matter and the role markers of the user's turn.
+
+    The heading *Instructions* below a role for a model begins a part of the role, not a turn.
+    """
     offset = 0
     front = re.match(r"---\s*\n.*?\n---\s*\n", prompt, re.DOTALL)
     if front:
         offset = front.end()
-    turns = [turn.end() for turn in _USER_TURN.finditer(prompt)]
+    has_role = _ROLE.match(prompt[offset:].lstrip()) is not None
+    turns = [
+        turn.end()
+        for turn in _USER_TURN.finditer(prompt)
+        if not (has_role and "instruction" in turn[0].lower())
+    ]
     return max([offset, *turns[-1:]])
 
 

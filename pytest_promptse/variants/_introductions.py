@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -36,6 +36,11 @@ Introductions = Mapping[tuple[str, str, str], "tuple[Introduction, ...]"]
 
 _LABELLED = re.compile(r"\[([a-z]+): ([^\[\]]+)\]")
 _SHOWN = {"role": ("technical", "experience"), "way": ("collaboration",), "mood": ("emotion",)}
+# A role that is a sentence, or in Chinese a clause, of its own.
+_ROLE_APART = re.compile(
+    r"^\[role: [^\[\]]+(?:[.!?]\] |\] - |\][\uff0c\u3002\uff01 ])(?=\[)"
+    r"|(?:(?<=[.!?]\]) |(?<=\]) - )\[role: [^\[\]]+\]$"
+)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 
@@ -54,12 +59,16 @@ class Introduction:
         show the same, this is the first.
     emotion_share
         The share of the characters that show the emotion, in [0, 1].
+    to_acquaintance
+        The introduction without its role, for a reader who knows the writer. None if the role
+        cannot be left out, and for a comment.
     """
 
     text: str
     kind: str
     cues: Mapping[str, str]
     emotion_share: float
+    to_acquaintance: Introduction | None = None
 
     @property
     def manner(self) -> str:
@@ -121,12 +130,30 @@ def _introduction(item: YamlNode, kind: str, lint: Lint | None) -> Introduction:
             shown.setdefault(dimension, []).append(match[2].rstrip(" -"))
     if missing := [label for label, (first, *_) in _SHOWN.items() if first not in shown]:
         raise item.error(f"{labelled!r} lacks a part labelled [{missing[0]}: ...]")
-    text = _LABELLED.sub(lambda match: match[2], labelled)
+    text = _plain(labelled)
     if problem := lint.problem(text, "introduction") if lint else None:
         raise item.error(f"{text!r}: {problem}")
-    return Introduction(
+    introduction = Introduction(
         text=text,
         kind=kind,
         cues={name: parts[0] for name, parts in shown.items()},
         emotion_share=sum(map(len, shown["emotion"])) / len(text),
     )
+    without_role = _plain(_ROLE_APART.sub("", labelled))
+    if (
+        kind == "comment"
+        or without_role == text
+        or any(each in without_role for each in shown["technical"])
+    ):
+        return introduction
+    shorter = replace(
+        introduction,
+        text=without_role,
+        cues={name: introduction.cues[name] for name in ("collaboration", "emotion")},
+        emotion_share=sum(map(len, shown["emotion"])) / len(without_role),
+    )
+    return replace(introduction, to_acquaintance=shorter)
+
+
+def _plain(labelled: str) -> str:
+    return _LABELLED.sub(lambda match: match[2], labelled)

@@ -262,10 +262,16 @@ class Composer:
         said = [*said, *greeting]
         room -= _cost(said)
         whole = writer.introduction(
-            self.level.operation, most=room, emotional=self.emotional, said=said
+            self.level.operation,
+            most=room,
+            emotional=self.emotional,
+            acquainted=self.source.setting.is_to_acquaintance,
+            said=said,
         )
         if whole is not None:
             return _Preamble(greeting, self._with_feeling(whole, room=room, said=said))
+        if self.source.setting.is_to_acquaintance and writer.personality is not None:
+            return _Preamble(greeting, [writer.way(self._words(_INTRO_WORDS), said=said)])
         role_first = draws.random() < 0.75 and not is_chat  # noqa: PLR2004
         feel_words = self._words(_GREETED_FEEL_WORDS if is_chat else feel_words)
         if role_first:
@@ -303,13 +309,15 @@ class Composer:
     ) -> _Preamble:
         """Return `preamble` with `feelings` or more sentences of emotion, if it is short.
 
-        An introduction that is written as a whole stays as it is.
+        An introduction that is written as a whole stays as it is, unless its role is left out.
 
         `request` has the sentences of the request, which count towards the length. The fewest words
         are those of the level.
         """
         sentences = list(preamble.introduction)
-        if any(sentence.is_whole for sentence in sentences):
+        if self.source.setting.is_to_acquaintance:
+            feelings = 1 if any(sentence.is_whole for sentence in sentences) else 2
+        elif any(sentence.is_whole for sentence in sentences):
             return preamble
         fewest = self._words(self.level.fewest)
         missing = feelings - 1
@@ -391,9 +399,11 @@ class Composer:
         """
         before, after = preamble.said, list[Said]()
         if self._follows_message:
-            # An introduction that is written as a whole is not divided.
+            # An introduction that is written as a whole is not divided, and too long to precede a
+            # small letter.
             is_whole = any(sentence.is_whole for sentence in preamble.introduction)
             first = len(preamble.introduction) if is_whole else 1
+            first = 0 if is_whole and self._goes_on_small else first
             before, after = before[:first], [*before[first:], *closing]
         return self._framed(before, after, edits, operations, form=form)
 

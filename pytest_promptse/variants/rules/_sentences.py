@@ -120,7 +120,13 @@ class SentenceGenerator:
         return [self._felt(drawn)] if drawn else []
 
     def introduction(
-        self, operation: str, *, most: int, emotional: bool, said: Sequence[Said] = ()
+        self,
+        operation: str,
+        *,
+        most: int,
+        emotional: bool,
+        acquainted: bool,
+        said: Sequence[Said] = (),
     ) -> Said | None:
         """Return an introduction that is written as a whole and fits the prompt and `said`.
 
@@ -134,12 +140,15 @@ class SentenceGenerator:
         prompt prefers are drawn, and of these the ones that are short enough. Kinds are drawn
         first, so that the number of texts of a kind does not matter.
 
-        `most` is the largest number of words, if there are introductions that short.
+        `most` is the largest number of words, if there are introductions that short. With
+        `acquainted`, the reader knows the writer, so the role is left out.
         """
         if self.personality is None or self.emotion is None:
             return None
         key = (self.emotion, self.personality.slug, operation)
         candidates = self.language.introductions.get(key, ())
+        if acquainted:
+            candidates = tuple(each.to_acquaintance for each in candidates if each.to_acquaintance)
         if not candidates:
             return None
         coherence = self.language.coherence
@@ -182,6 +191,15 @@ class SentenceGenerator:
     def _felt(self, drawn: _Drawn) -> Said:
         text = self._cased(self._resolved(drawn.snippet))
         return self._said(text, drawn, cues={"emotion": text} if self.emotion else {})
+
+    def way(self, most: int, *, said: Sequence[Said]) -> Said:
+        """Return a sentence of at most `most` words on how the writer works with others.
+
+        It fits after `said`. The writer has a persona.
+        """
+        style = self.personality.collaboration.slug if self.personality else ""
+        remarks = self.language.collaboration[style]
+        return self._alone(self._draw(most, said=said, remark=remarks), "collaboration")
 
     def persona(self, most: int, *, said: Sequence[Said] = (), joined: bool = False) -> list[Said]:
         """Return sentences that show the three traits, of at most about `most` words.

@@ -31,6 +31,8 @@ _HEADED: frozenset[Kind] = frozenset({"heading", "table"})
 _OWN_LIFE = ("own-place", "personal")
 _TO_READER = ("asks", "formal", "one-liner", "pleads")
 """Facts about how a text speaks to its reader, who is another one if the text is passed on."""
+_TO_ACQUAINTANCES = ("acquainted", "addressed", "to-many")
+"""Facts of a message whose reader is named or has heard from its writer before."""
 _QUESTIONS = ("?", "\uff1f")
 
 
@@ -73,6 +75,15 @@ class Setting:
             formal = "formal-letter" in self.facts
             return operation != "light" or self.continues or formal
         return self._is_story and operation != "light"
+
+    @property
+    def is_to_acquaintance(self) -> bool:
+        """True if the prompt is a message of the writer's own to people whom they know."""
+        return (
+            self.frame in ("chat", "prose")
+            and "own-voice" in self.facts
+            and not self.facts.isdisjoint(_TO_ACQUAINTANCES)
+        )
 
     @property
     def is_announced(self) -> bool:
