@@ -47,7 +47,7 @@ def test_every_emotion_and_persona_has_introductions_of_each_kind():
         kinds = Counter(each.kind for each in ENGLISH.introductions[emotion, slug, operation])
         assert {"any", "work"} <= set(kinds), (emotion, slug, operation)
         # More, since benchmarks have many tasks of code to complete.
-        assert kinds["comment"] in {"style": (4, 5), "transform": (3, 4)}[operation]
+        assert kinds["comment"] == 6
         assert kinds["practice"] == 1, (emotion, slug, operation)
         assert kinds["any"] + kinds["work"] + sum(kinds[each] for each in MANNERS) >= 3
 
@@ -313,3 +313,39 @@ def test_a_team_that_adds_sentences_to_an_emotion_reads_its_own_among_them(folde
     texts = [variant.text for variant in generate(PLAIN, chosen).variants]
     assert any("sea is flat" in text or "gulls sleep" in text for text in texts)
     assert not all("sea is flat" in text or "gulls sleep" in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "@dana can you write `f(x)`? it doubles every item of x.",
+        "Sam, can you write `f(x)`? It doubles every item of x.",
+        "hi team, can somebody write `f(x)`? it doubles every item of x.",
+        "老张\uff0c帮我写一个函数 `f(rows)`\uff0c按日期分组。空行不算。",
+    ],
+)
+def test_nobody_introduces_themselves_to_an_acquaintance(prompt):
+    made = generate(Task(id="a", prompt=prompt), Selection(per_distance=24, distances=(0.2, 0.3)))
+    for variant in made.variants:
+        assert set(variant.cues) == {"collaboration", "emotion"}, variant.text
+
+
+def test_a_role_of_an_introduction_is_left_out_if_it_stands_alone():
+    for introductions in (ENGLISH.introductions, LIBRARY.languages["zh"].introductions):
+        shorter = [
+            (each, each.to_acquaintance)
+            for texts in introductions.values()
+            for each in texts
+            if each.to_acquaintance
+        ]
+        assert len(shorter) > 400
+        for each, without in shorter:
+            assert set(without.cues) == {"collaboration", "emotion"}
+            assert each.cues["technical"] not in without.text
+            assert without.text in each.text
+
+
+def test_the_heading_instructions_below_a_role_is_no_turn_of_a_person():
+    prompt = "You translate commands to `f(x)`.\n\n# Instructions\n\nThe order is kept.\n"
+    for variant in generate(Task(id="i", prompt=prompt), Selection(per_distance=8)).variants:
+        assert prompt.strip() in variant.text
