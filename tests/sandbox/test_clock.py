@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
+import importlib
 import json
 import logging
 import os
@@ -16,16 +17,19 @@ import sys
 import tempfile
 import threading
 import time
+import types
 from pathlib import Path
 
 import pytest
 
 from pytest_promptse.sandbox._causes import ProgramStopped
+from pytest_promptse.sandbox.guest import unpatched
 
 PACKAGE = Path(__file__).parents[2] / "pytest_promptse"
 # All modules that work while a check runs. The others run before any test, or in a process that
 # starts a jail or a container.
 ALONE = {"_bridge", "_confined", "_container", "_isolation", "_launch", "_mounts", "unpatched"}
+SCRIPTS = {"_bridge", "_launch"}
 WORKING = [
     path
     for folder in ("sandbox", "sandbox/guest", "store", "sampling")
@@ -46,6 +50,10 @@ LATE = {
 }
 
 
+def names_of(node):
+    return node.names if isinstance(node, ast.ImportFrom) else []
+
+
 def looked_up(source, late=()):
     """Return the names of the standard library that `source` looks up when it is called."""
     tree = ast.parse(source)
@@ -64,7 +72,9 @@ def looked_up(source, late=()):
         for inner in ast.walk(part)
     ]
     names = {ast.unparse(node) for node in bodies if isinstance(node, ast.Attribute)}
-    opens = any(isinstance(node, ast.Name) and node.id == "open" for node in bodies)
+    opens = any(isinstance(node, ast.Name) and node.id == "open" for node in bodies) and (
+        "__builtins__" not in {alias.name for node in ast.walk(tree) for alias in names_of(node)}
+    )
     found = {name for name in names if name.partition(".")[0] in modules - {"sys", *late}}
     # The functions of ``os.path`` look up those of ``os``.
     found |= {name for name in names if name.startswith("os.path.")}
@@ -77,6 +87,19 @@ def looked_up(source, late=()):
 def test_what_works_beside_a_check_looks_up_nothing_that_a_check_can_patch(path):
     source = path.read_text(encoding="utf-8")
     assert looked_up(source, LATE.get(path.name, ())) == set()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in (PACKAGE / "sandbox").rglob("*.py") if path.stem not in SCRIPTS],
+    ids=lambda path: path.stem,
+)
+def test_the_functions_of_the_sandbox_have_builtins_that_no_check_can_patch(path):
+    name = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+    module = importlib.import_module(name)
+    for value in vars(module).values():
+        if isinstance(value, types.FunctionType) and value.__globals__ is vars(module):
+            assert value.__builtins__ is unpatched.__builtins__ or module is unpatched
 
 
 def set_in_copies(source):
