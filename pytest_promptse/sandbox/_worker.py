@@ -132,11 +132,12 @@ class Worker:
         """End all executions, those that a forked process has begun and not ended included.
 
         With `wait`, answers to a process that has died are removed, and a zygote that does not
-        answer is stopped, so that the next use starts another one.
+        answer is stopped, so that the next use starts another one. Otherwise there is no answer:
+        those that nobody reads would fill the socket and stop the zygote.
         """
         if self._control is None:
             return
-        token = urandom(8).hex()
+        token = urandom(8).hex() if wait else ""
         try:
             self._control.send(json.dumps({"do": "reset", "token": token}).encode())
             answer = self._control.recv(_CHUNK) if wait else b"{}"
@@ -248,8 +249,6 @@ class Worker:
         try:
             self._control.send(json.dumps({"do": "end", "execution": execution}).encode())
             answer = self._control.recv(_CHUNK)
-            while b'"token"' in answer:  # of a reset that nobody waited for
-                answer = self._control.recv(_CHUNK)
         except OSError:
             answer = b""
         if not answer:

@@ -75,6 +75,17 @@ def test_a_jail_survives_an_order_that_is_none(bwrap, order):
     assert b"malformed" in control.recv(1000)
 
 
+def test_many_resets_that_nobody_waits_for_do_not_stop_a_jail(bwrap):
+    bwrap.prepare_fork()
+    worker = bwrap._all[0]
+    zygote = worker.zygote
+    for _ in range(1000):
+        worker.reset(wait=False)
+    with bwrap.load("def f(): return 5", entry_point="f") as candidate:
+        assert candidate() == 5
+    assert worker.zygote == zygote
+
+
 def test_a_jail_that_has_died_is_replaced_for_the_next_check():
     def judge(_):
         with sandbox.load("def f(): return 5", entry_point="f") as candidate:

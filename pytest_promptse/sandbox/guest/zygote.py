@@ -80,7 +80,7 @@ def serve(control: socket.socket) -> guest.Guest:
                     return zygote.guest
             case {"do": "reset", "token": token}:
                 zygote.end_all()
-                answer = {"token": token}
+                answer = {"token": token} if token else {}
             case {"do": "end", "execution": str(execution)}:
                 answer = zygote.end(execution)
             case _:
