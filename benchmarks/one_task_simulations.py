@@ -36,7 +36,6 @@ GATES = {
 }
 """The gates by figure. Pass@1 has an interval but no gate of a suite."""
 _ROUNDING = 1e-9
-_STEPS = 1_000
 
 
 def misses_of_one_task(
@@ -94,18 +93,13 @@ def _decided(figure: str, score: SuiteScore, value: float) -> tuple[bool, bool]:
     if found.estimate.ci95 is None:
         return False, False
     less_is_better = found.metric.less_is_better
+    threshold = settable(value) if less_is_better else value
+    # A gate on the odds ratio is about losses.
+    threshold = min(threshold, 1.0)
     low, high = found.estimate.ci95
-    if less_is_better:
-        threshold = settable(value)
-        fails, passes = low > threshold + _ROUNDING, high < threshold - _ROUNDING
-        is_wrong_to_pass = value >= 0.0
-    else:
-        # In thousandths, as users give it: pass^4 of a task that is hardly ever solved is 1e-7. A
-        # gate on the odds ratio is about losses.
-        threshold = math.floor(min(value, 1.0) * _STEPS) / _STEPS
-        fails, passes = high < threshold - _ROUNDING, low > value + _ROUNDING
-        is_wrong_to_pass = value <= 1.0
+    below, above = high < threshold - _ROUNDING, low > threshold + _ROUNDING
+    fails, passes = (above, below) if less_is_better else (below, above)
     if found.noiseless is not None:
         limit = found.noiseless
         fails = fails and (limit > threshold if less_is_better else limit < threshold)
-    return fails, passes and is_wrong_to_pass
+    return fails, passes and math.isclose(threshold, value)
