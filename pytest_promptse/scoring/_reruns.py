@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 # Resamples of each of several tasks. The mean over tasks is nearly normal, so it needs fewer than
 # the one task of a small suite, and all of them are in memory at once.
 MOST_DRAWS = 1999
+# Samples of a prompt whose pass rate is its true rate.
+_MANY = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +55,9 @@ class TaskDraws:
     """Figures of one task under resampling of its samples, shape (R,) each.
 
     ``full`` and ``light`` are elasticities by distance, ``excess_loss`` is that of
-    `_length_control` by distance, and ``further`` are the other metrics by name. ``passes`` and
-    ``n`` count the samples of the original.
+    `_length_control` by distance, and ``further`` are the other metrics by name. ``plausible`` has
+    the metrics about several attempts, each at rates that the samples allow. ``passes`` and ``n``
+    count the samples of the original.
     """
 
     passes: int
@@ -63,6 +66,7 @@ class TaskDraws:
     light: Mapping[float, Floats]
     excess_loss: Mapping[float, Floats]
     further: Mapping[str, Floats]
+    plausible: Mapping[str, Floats]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +130,13 @@ class RerunIntervals:
         if name == "shortfall" and len(by_task) > 1:
             return self._shortfall(estimate.value, np.stack(by_task, axis=1))
         bounds = METRICS[name].bounds if name in METRICS else SIGNED
-        return shifted_interval(estimate.value, draws, bounds=bounds, looks=self.looks)
+        interval = shifted_interval(estimate.value, draws, bounds=bounds, looks=self.looks)
+        at_plausible = [task.plausible[name] for task in self.tasks if name in task.plausible]
+        if at_plausible:
+            tail = 0.025 / self.looks
+            low, high = np.quantile(np.mean(at_plausible, axis=0), (tail, 1.0 - tail))
+            interval = joined(interval, (float(low), float(high)))
+        return interval
 
     def _shortfall(self, value: float, by_task: Floats) -> Interval | None:
         """Return the interval of the shortfall of several tasks; `by_task` has shape (R, n).
@@ -235,6 +245,60 @@ def task_draws(task: TaskSamples, plan: Plan, score: TaskScore, *, resamples: in
         further=_further(
             score=score, plan=plan, scores=scores, rates=rates, sizes=sizes, columns=columns
         ),
+        plausible=_at_plausible_rates(
+            [w.passes for w in prompts],
+            sizes,
+            columns=columns,
+            resamples=resamples,
+            rng=generator(plan.seed, task.task_id, "plausible rates"),
+        ),
+    )
+
+
+def _at_plausible_rates(
+    passes: Sequence[int],
+    sizes: Sequence[int],
+    *,
+    columns: Mapping[float, list[int]],
+    resamples: int,
+    rng: np.random.Generator,
+) -> dict[str, Floats]:
+    """Return the metrics about several attempts at rates from Jeffreys' posterior, shape (R,) each.
+
+    If few samples pass, no resample has several passes of one prompt, and such a metric is 0 in all
+    of them. It is above 0 at rates that the samples allow.
+    """
+    k, m = np.asarray(passes), np.asarray(sizes)
+    rates = rng.beta(k + 0.5, m - k + 0.5, size=(resamples, m.size))
+    task = _outcomes(rates, rates, [_MANY] * m.size, columns, worst_of=1)
+    several_attempts = [m for m in METRICS.values() if m.copies_cause == "pass"]
+    return {
+        metric.name: figure
+        for metric in several_attempts
+        if (figure := figure_value(metric, task)) is not None
+    }
+
+
+def _outcomes(
+    rates: Floats,
+    scores: Floats,
+    sizes: Sequence[int],
+    columns: Mapping[float, list[int]],
+    *,
+    worst_of: int,
+) -> TaskOutcomes:
+    """Return the outcomes of a task from the columns of its prompts; the original is the first."""
+
+    def group(places: list[int]) -> PromptGroup:
+        return PromptGroup(
+            rates=rates[:, places], n=np.array(sizes)[places], scores=scores[:, places]
+        )
+
+    return TaskOutcomes(
+        original=group([0]),
+        variants=group([at for at_distance in columns.values() for at in at_distance]),
+        by_distance={d: group(at_distance) for d, at_distance in columns.items()},
+        worst_of=worst_of,
     )
 
 
@@ -253,19 +317,7 @@ def _further(
     original in column 0. `sizes` has the number of samples of each column, and `columns` the
     columns of each distance.
     """
-    everything = [at for at_distance in columns.values() for at in at_distance]
-
-    def group(places: list[int]) -> PromptGroup:
-        return PromptGroup(
-            rates=rates[:, places], n=np.array(sizes)[places], scores=scores[:, places]
-        )
-
-    task = TaskOutcomes(
-        original=group([0]),
-        variants=group(everything),
-        by_distance={d: group(at_distance) for d, at_distance in columns.items()},
-        worst_of=subset_size([score]),
-    )
+    task = _outcomes(rates, scores, sizes, columns, worst_of=subset_size([score]))
     result = {
         metric.name: draws
         for metric in METRICS.values()

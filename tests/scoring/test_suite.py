@@ -262,6 +262,15 @@ def test_the_pass_rate_of_a_single_task_is_missed_in_at_most_2_5_percent_on_eith
     assert chance[low > rate].sum() <= 0.025
 
 
+def test_pass_hat_of_one_task_that_never_passes_allows_rates_above_zero():
+    # Eight samples fail in one of six cases at a rate of 0.2, at which pass^4 is 0.0016.
+    task = TaskSamples("t", passes(0, 32), {d: [passes(0, 8)] * 4 for d in D})
+    score = score_suite([task], distances=D, mode="light", weighting="uniform", **FAST)
+    low, high = score.estimates["pass_hat_4"].ci95
+    assert (low, score.estimates["pass_hat_4"].value) == (0.0, 0.0)
+    assert 0.0016 < high < 0.05
+
+
 def test_a_single_task_is_resampled_under_softexec_too():
     score = score_suite(suite(1), distances=D, mode="promptse", weighting="mean", **FAST)
     low, high = score.ci95
