@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit, logit, stdtrit
 from simulated_models import DISTANCES, Sampling
-from truth_simulations import TRUE_RATES, sampled
+from truth_simulations import TRUE_RATES, exact_limits, figures_of, sampled
 
 from pytest_promptse.scoring._intervals import generator
 from pytest_promptse.scoring._odds_ratio import Counts, _shrunken_shifts, count, estimate
@@ -106,14 +106,16 @@ def true_rate_failures(
     """Return how often the gate fails in suites of n >= 2 tasks, with the true odds ratio.
 
     The true odds ratio is the mean difference of the logits of all true rates, exponentiated. A
-    gate is about losses, so the threshold is at most 1. It never passes over tasks.
+    gate is about losses, so the threshold is at most 1, and it fails only if the drop is above 0.
+    It never passes over tasks.
     """
     rng = generator(seed, "true odds ratio", name, str(n), plan.name)
     shape = (len(DISTANCES), plan.variants)
     drawn = TRUE_RATES[name](max(size // (plan.variants * 3), 20_000), shape, rng)
     shifts = logit(drawn.variants) - logit(drawn.original)[:, None, None]
     threshold = min(1.0, math.exp(float(shifts.mean())))
-    p, v, _ = sampled(TRUE_RATES[name](suites * n, shape, rng), plan, rng)
+    p, v, equal_pairs = sampled(TRUE_RATES[name](suites * n, shape, rng), plan, rng)
+    drops = figures_of(p, v, plan, equal_pairs)["drop"].reshape(suites, n)
     sizes = np.array([plan.original_samples] + [plan.samples] * (len(DISTANCES) * plan.variants))
     rates = np.column_stack([p, v.reshape(p.size, -1)])
     passes = np.rint(rates * sizes).reshape(suites, n, -1)
@@ -122,6 +124,8 @@ def true_rate_failures(
     of_task = of_task.reshape(suites, n)
     half = stdtrit(n - 1, 0.975) * of_task.std(axis=1, ddof=1) / math.sqrt(n)
     may_fail = of_task.mean(axis=1) + half < math.log(threshold)
+    least = np.minimum(0.0, drops.min(axis=1))
+    may_fail &= exact_limits(drops, (least, 1.0), rng)[0] > 0.0
     fails = 0
     for of_suite in passes[may_fail]:
         exact = estimate(_counts_of(of_suite, sizes)).exact

@@ -22,7 +22,7 @@ from pytest_promptse.scoring._suite import score_suite
 from pytest_promptse.store._run_log import OutcomeRow, SuiteRow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from pytest_promptse.config._metrics import Metric
     from pytest_promptse.scoring._scores import Gate, SuiteScore
@@ -251,10 +251,8 @@ def _figure(planned: PlannedGate, score: SuiteScore) -> _Figure:
 
 def _figure_of_suite(metric: Metric, planned: PlannedGate, score: SuiteScore) -> _Figure:
     figure = _Figure(metric, score.estimates[metric.name])
-    if metric.name == "shortfall":
-        return figure._replace(noiseless=least_shortfall(score))
-    if metric.name == "flips":
-        return figure._replace(noiseless=least_flips(score))
+    if metric.name in _NOISELESS:
+        return figure._replace(noiseless=_NOISELESS[metric.name](score))
     if metric.name not in ("auc_e", "excess"):
         return figure
     figure = figure._replace(excess=score.excess)
@@ -267,6 +265,24 @@ def _figure_of_suite(metric: Metric, planned: PlannedGate, score: SuiteScore) ->
     # The interval of the excess over reruns does not hold if the true difference is 0.
     least = least_sensitivity(area_excess, score, planned.distances)
     return figure._replace(noiseless=least)
+
+
+def _largest_odds_ratio(score: SuiteScore) -> float | None:
+    """Return 1 if the exact interval of the drop contains 0.
+
+    With many tasks, the interval of the mixed model misses the 1 of stable models too often.
+    """
+    drop = score.estimates["drop"]
+    limits = drop.exact or drop.ci95
+    return 1.0 if limits is not None and limits[0] <= 0.0 else None
+
+
+_NOISELESS: dict[str, Callable[[SuiteScore], float | None]] = {
+    "shortfall": least_shortfall,
+    "flips": least_flips,
+    "odds_ratio": _largest_odds_ratio,
+}
+"""The limits of true figures, for `judge_gate`."""
 
 
 def _largest_elasticity(

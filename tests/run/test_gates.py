@@ -52,6 +52,27 @@ def test_a_confident_gate_on_the_odds_ratio_fails_but_never_passes(decide):
     assert "No number of tasks excludes 0" in gate.message
 
 
+def test_the_odds_ratio_fails_no_model_whose_variants_pass_as_often(store):
+    # Nearly perfect tasks lose 2 % of their passes, which are 1.2 logits; the others gain 3 %, 0.1.
+    def causes(passes):
+        return ("",) * passes + ("wrong_answer",) * (64 - passes)
+
+    run_log = RunLog(store, "run")
+    tasks = [f"t{number}" for number in range(40)]
+    sizes = {"samples": 64, "original_samples": 64, "variants": 4, "distances": "0.3"}
+    suite = plan(tasks, min_odds_ratio=1.0, gate="confident", **sizes)
+    run_log.add(suite.row)
+    for planned in suite.variants:
+        is_easy = int(planned.task.id[1:]) % 2 == 0
+        passes = {True: (64, 62), False: (32, 35)}[is_easy][planned.variant.distance > 0.0]
+        run_log.add(row_of(suite, planned, causes(passes)))
+    scores = Scores(run_log)
+    assert scores.of(suite.row).estimates["odds_ratio"].ci95[1] < 1.0
+    gate = scores.decide(suite.row, suite.gates[-1])
+    assert gate.verdict == "inconclusive"
+    assert "without noise, it may be 1.00" in gate.message
+
+
 @pytest.mark.parametrize("options", [{"min_odds_ratio": 0.5}, {"min_robust_pass": 0.01}])
 def test_figures_that_a_loss_brings_to_0_can_always_fail(decide, options):
     """So their gates pass although the originals solve little."""
