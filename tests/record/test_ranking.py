@@ -76,6 +76,27 @@ def test_without_templates_or_with_one_there_is_nothing_to_rank(ask, record):
     assert ask(short=[1.0, 0.5]).rankings == []
 
 
+@pytest.mark.parametrize(("mode", "auc_e"), [("promptse", 0.8), ("light", 1.0)])
+def test_templates_are_ranked_by_the_elasticity_of_the_mode(ask, mode, auc_e):
+    made = ask(a=[0.5], b=[0.5])
+    # The light elasticity compares the mean of the variants, so that opposite changes cancel.
+    tasks = [
+        replace(
+            task,
+            variants=[
+                replace(v, id=f"{v.id} {rate}", pass_rate=rate, score=rate)
+                for v in task.variants
+                for rate in (0.3, 0.7)
+            ],
+        )
+        for task in made.tasks
+    ]
+    suites = [replace(suite, mode=mode) for suite in made.suites]
+    [ranking] = rank_templates(replace(made, tasks=tasks, suites=suites))
+    assert ranking.mode == mode
+    assert [entry.figures["auc_e"] for entry in ranking.entries] == pytest.approx([auc_e] * 2)
+
+
 def test_a_solved_task_takes_what_an_attempt_takes_over_the_share_that_solve(ask):
     [ranking] = ask(half=[0.5] * 4, never=[0.0] * 4).rankings
     costs = {name: entry.tokens_per_solved for name, entry in entries(ranking).items()}
