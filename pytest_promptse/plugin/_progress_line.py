@@ -39,7 +39,7 @@ def describe(progress: Progress, *, cost: float | None, width: int) -> str:
     if cost is not None:
         parts.append(f"cost {cost:.3g}")
     error = progress.last_error
-    room = width if error is None else max(len(parts[0]) + 1, width - _ERROR_COLUMNS)
+    room = width if error is None else width - _ERROR_COLUMNS
     line = parts[0]
     for part in parts[1:]:
         if len(line) + 2 + len(part) < room:

@@ -107,6 +107,20 @@ def test_a_mistake_costs_no_request(project, run, server, monkeypatch, options, 
     assert message in line
 
 
+def test_a_full_trace_says_where_a_mistake_was_found(project, run):
+    result = run("--promptse-model=unusable", "--full-trace")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: unusable: no key; export one", "Traceback *"])
+
+
+def test_a_report_whose_packages_are_missing_costs_no_request(project, run, server):
+    (project / "conftest.py").write_text("import sys\nsys.modules['matplotlib'] = None\n")
+    result = run("--promptse-report=html:page.html")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: *needs matplotlib; pip install 'pytest-promptse?html?'"])
+    assert server.requests == []
+
+
 def test_a_baseline_that_cannot_be_saved_costs_no_request(project, run, server):
     baselines = project / ".promptse" / "baselines"
     (baselines / "main.json").unlink()

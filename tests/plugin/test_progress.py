@@ -6,6 +6,9 @@ import os
 import pty
 import re
 import sys
+import threading
+import time
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
@@ -13,8 +16,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_promptse.models._base import Usage
-from pytest_promptse.plugin._progress import WorkerProgress
-from pytest_promptse.store._run_log import Progress
+from pytest_promptse.plugin._invocation import run_id
+from pytest_promptse.plugin._progress import ControllerProgress, WorkerProgress
+from pytest_promptse.store._run_log import Progress, ProgressRow, RunLog
+from pytest_promptse.store._store import Store
 
 if TYPE_CHECKING:
     from fork_server import ForkServer
@@ -123,3 +128,57 @@ def test_under_xdist_the_controller_tells_the_progress_of_all(slow, pytester, tw
     result = pytester.runpytest_subprocess(*options)
     result.assert_outcomes(passed=8)
     assert [line for line in result.outlines if re.match(WAITING, line)]
+
+
+def controller(folder, *, writer):
+    """Return the progress of a controller on a terminal, or without one if `writer` is None."""
+    plugins = {} if writer is None else {"terminalreporter": SimpleNamespace(isatty=True)}
+    config = SimpleNamespace(
+        pluginmanager=SimpleNamespace(getplugin=plugins.get),
+        get_terminal_writer=lambda: writer,
+        rootpath=folder,
+        stash=pytest.Stash(),
+    )
+    return config, ControllerProgress(config, SimpleNamespace(store="store", price=None))
+
+
+def finish(progress):
+    """Run the hook of the end of a session, and return whether a thread is left."""
+    progress.pytest_sessionfinish()
+    return "promptse-progress" in {thread.name for thread in threading.enumerate()}
+
+
+def test_the_line_of_a_controller_is_gone_before_pytest_writes(tmp_path, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("pytest_promptse.plugin._progress._POLL_SECONDS", 0.01)
+    monkeypatch.setattr("pytest_promptse.plugin._progress_line._TERMINAL_SECONDS", 0.0)
+    drawn = threading.Event()
+    written = []
+
+    def write(text, *, flush):
+        assert flush
+        written.append(text)
+        drawn.set()
+
+    terminal = SimpleNamespace(write_raw=write, fullwidth=80)
+    config, progress = controller(tmp_path, writer=terminal)
+    now = Progress(done=1, total=8, cached=0, rate=0, eta=None, usage=Usage())
+    with closing(Store(tmp_path / "store")) as store:
+        RunLog(store, run_id(config)).add(ProgressRow(at=time.time(), progress=now))
+        for hook in ("logstart", "logreport", "logfinish"):
+            drawn.clear()
+            assert drawn.wait(20)
+            writes = getattr(progress, f"pytest_runtest_{hook}")()
+            next(writes)
+            # The line is not drawn again while pytest writes.
+            assert re.search(r"\r\x1b\[2K\x1b8$", written[-1])
+            number = len(written)
+            time.sleep(0.05)
+            assert len(written) == number
+            writes.close()
+        assert not finish(progress)
+
+
+def test_a_controller_without_a_terminal_ends_without_a_thread(tmp_path):
+    _, progress = controller(tmp_path, writer=None)
+    assert not finish(progress)

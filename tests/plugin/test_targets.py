@@ -7,12 +7,16 @@ from types import SimpleNamespace
 import pytest
 from planned_suites import plan
 
+from pytest_promptse.errors import TaskError
+from pytest_promptse.plugin._checks import TASK
 from pytest_promptse.plugin._targets import (
+    TARGET,
     IdParts,
     ItemTarget,
     NodeIds,
     needed_by,
     targets_of,
+    task_of,
     unselected,
 )
 
@@ -127,3 +131,22 @@ def test_each_needed_variant_is_listed_once_and_the_others_are_counted():
     assert unselected(found) == (0, 6)
     # Controls are no variants of a suite.
     assert unselected([originals[0], *controls]) == (2, 3)
+
+
+def test_the_task_of_an_item_is_that_of_the_program_that_it_judges():
+    item = SimpleNamespace(nodeid="test_a.py::test_a", stash=pytest.Stash())
+    with pytest.raises(TaskError, match=r"^test_a\.py::test_a: takes 'task' but has no"):
+        task_of(item)
+    suite = small(tasks=["one", "two"], min_auc_e=0.9)
+    subjects = (suite.variants[-1], suite.gates[-1])
+    variant, gate = (
+        next(target for target in targets(suite) if target.subject is subject)
+        for subject in subjects
+    )
+    item.stash[TARGET] = variant
+    assert task_of(item) is suite.tasks[1]
+    # A gate judges the programs of several tasks, one after the other.
+    item.stash[TARGET] = gate
+    assert task_of(item) is suite.tasks[0]
+    item.stash[TASK] = suite.tasks[1]
+    assert task_of(item) is suite.tasks[1]

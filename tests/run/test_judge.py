@@ -121,6 +121,11 @@ def test_of_several_programs_the_first_that_passes_the_prompts_examples_is_judge
     assert body.runs == 1
 
 
+def test_a_single_program_of_each_sample_needs_no_examples(store, sandbox, monkeypatch):
+    monkeypatch.setattr("pytest_promptse.run._judge.prompt_examples", None)
+    assert judge(store, sandbox, [RIGHT, WRONG], CountedCheck()) == ["", "wrong_answer"]
+
+
 def test_a_program_that_cannot_be_loaded_has_the_cause_of_the_sandbox(store, sandbox):
     assert judge(store, sandbox, [BROKEN], CountedCheck()) == ["syntax"]
 

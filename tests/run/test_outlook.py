@@ -34,6 +34,11 @@ def test_a_gate_that_can_pass_has_no_remedy():
     assert outlook(replace(PLAN, samples=256, original_samples=1024), 0.2).endswith(" 100 %")
 
 
+def test_a_gate_that_passes_just_often_enough_has_no_remedy(monkeypatch):
+    monkeypatch.setattr(DropPlan, "passes", lambda _plan, _threshold: POWER)
+    assert outlook(PLAN, 0.2).endswith(" in 80 %")
+
+
 def test_suites_with_the_same_outlook_share_a_line():
     reruns = {"interval": "reruns", "samples": 64, "max_drop": 0.3}
     suites = [

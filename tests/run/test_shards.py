@@ -43,6 +43,12 @@ def test_no_shard_exceeds_the_mean_by_more_than_one_task(
     assert max(totals) <= sum(weights.values()) / count + max(weights.values(), default=0)
 
 
+def test_the_heaviest_tasks_are_assigned_first() -> None:
+    weights = {("t.py::test", f"task{weight}"): weight for weight in (1, 2, 3, 6)}
+    shards = assign_shards(weights, 2)
+    assert [shards["t.py::test", f"task{weight}"] for weight in (1, 2, 3, 6)] == [2, 2, 2, 1]
+
+
 def test_the_assignment_is_the_same_on_every_machine() -> None:
     weights = {("t.py::test", f"task{number}"): 64 for number in range(8)}
     assert [index for _, index in sorted(assign_shards(weights, 3).items())] == [
