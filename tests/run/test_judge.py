@@ -27,6 +27,7 @@ from pytest_promptse.run._judge import (
     JudgedSample,
 )
 from pytest_promptse.run._variant_rows import variant_row
+from pytest_promptse.runtimes._runtime import Runtime
 from pytest_promptse.sandbox._causes import Failure
 from pytest_promptse.sandbox._isolation import open_sandbox
 from pytest_promptse.sandbox._limits import Limits
@@ -124,6 +125,34 @@ def test_of_several_programs_the_first_that_passes_the_prompts_examples_is_judge
 def test_a_single_program_of_each_sample_needs_no_examples(store, sandbox, monkeypatch):
     monkeypatch.setattr("pytest_promptse.run._judge.prompt_examples", None)
     assert judge(store, sandbox, [RIGHT, WRONG], CountedCheck()) == ["", "wrong_answer"]
+
+
+@pytest.mark.parametrize(("spare", "n_builds"), [(0, 2), (-1, 4)])
+def test_built_programs_are_kept_up_to_a_number_of_characters(
+    store, sandbox, monkeypatch, spare, n_builds
+):
+    built = []
+
+    class Compiled(Runtime):
+        builds = True
+
+        def prepare(self, program, *_, **__):
+            built.append(program)
+            return program
+
+    def judge_with(keys):
+        judging = CompletionJudge(store, lambda: sandbox)
+        for key in keys:
+            texts = completions(WRONG, RIGHT)
+            judging.judge(SUITE.variants[0], texts, CHAT, check_of(passing, key))
+
+    monkeypatch.setattr("pytest_promptse.run._judge.runtime_of", lambda *_: Compiled())
+    judge_with(["size"])
+    characters = sum(map(len, built))
+    built.clear()
+    monkeypatch.setattr("pytest_promptse.run._judge._MOST_BUILT", characters + spare)
+    judge_with(["first", "second"])
+    assert len(built) == n_builds
 
 
 def test_a_program_that_cannot_be_loaded_has_the_cause_of_the_sandbox(store, sandbox):
