@@ -46,6 +46,8 @@ import tomllib
 from collections import defaultdict
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -166,10 +168,10 @@ class Reach:
         """Return the seconds of the tests that reach a fault, in the order to run them.
 
         The tests of the module's own file come first, since they notice most, and then quick ones
-        before slow ones. All tests reach what is executed at import. Only those of the folders and
-        files `among` count.
+        before slow ones. All tests reach what is executed at import. A test whose lines coverage
+        has lost may reach any line. Only those of the folders and files `among` count.
         """
-        numbers = self._numbers(fault)
+        numbers = self._numbers(fault) | self._lost
         if self.at_import(fault):
             numbers = set(range(len(self.tests)))
         begins = tuple(path + ("::" if path.endswith(".py") else "/") for path in among)
@@ -188,6 +190,12 @@ class Reach:
     def at_import(self, fault: Fault) -> bool:
         """Return whether the faulty code runs before the tests do."""
         return fault.at_import or -1 in self._numbers(fault)
+
+    @cached_property
+    def _lost(self) -> set[int]:
+        """The tests of which coverage has recorded no line. They may reach any."""
+        recorded = (number for lines in self.lines.values() for number in chain(*lines.values()))
+        return set(range(len(self.tests))).difference(recorded)
 
     def _numbers(self, fault: Fault) -> set[int]:
         per_line = self.lines.get(fault.path, {})
