@@ -178,8 +178,8 @@ class Reach:
         numbers = {number for number in numbers if self.tests[number].startswith(begins)}
         own = f"/test_{Path(fault.path).stem.lstrip('_')}.py::"
 
-        def order(number: int) -> tuple[bool, float]:
-            return own not in self.tests[number], self.seconds[number]
+        def order(number: int) -> tuple[bool, bool, float]:
+            return own not in self.tests[number], number in self._lost, self.seconds[number]
 
         chosen: dict[str, float] = {}
         for number in sorted(numbers, key=order):
