@@ -68,13 +68,13 @@ class Metric:
         True if there is a figure, a threshold and a gate for each distance.
     loss_of
         ``"scores"`` or ``"rates"`` if variants cannot change the figure by more than the mean score
-        or pass rate of the originals. A gate with a threshold beyond that could never fail, so it
-        must not pass either. None if a gate can fail with every threshold.
+        or pass rate of the originals. A gate with a threshold beyond this mean could never fail, so
+        it must not pass either. None if a gate can fail with every threshold.
     copies_cause
         The verdict that can be wrong if a server returns copies of completions. The gate does not
-        give this verdict if there are copies. It is ``"fail"`` if the noise of independent samples
-        is subtracted, because copies vary more. It is ``"pass"`` for the probability that several
-        attempts pass, because copies pass together.
+        give this verdict if there are copies. Use ``"fail"`` if the figure subtracts the noise of
+        independent samples, because copies vary more. Use ``"pass"`` for the probability that
+        several attempts pass, because copies pass together.
     narrowed_by
         The remedy to print if only the interval that covers unseen tasks contains the threshold.
     """

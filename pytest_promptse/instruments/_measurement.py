@@ -109,8 +109,8 @@ class Probe:
 class FigureGate:
     """A gate of a suite: the bounds of a figure. ``scope`` is a part of the suite, or None.
 
-    ``name`` is the name of the figure that the gate limits. ``low`` and ``high`` are None if there
-    is no such bound.
+    ``name`` is the name of the figure that the gate limits. A missing bound (``low`` or ``high``)
+    is None.
     """
 
     name: str
@@ -151,13 +151,13 @@ class Instrument(ABC):
     Attributes
     ----------
     name
-        Its name. Its suites are files that end in ``.NAME.yaml``.
+        The name of the instrument. Its suites are files that end in ``.NAME.yaml``.
     title
         The title of its results.
     about
         What its figures mean, and what they do not.
     settings
-        The type of the settings in its files. It can be a property that imports the type when
+        The type of the settings in its files, which can be a property that imports the type when
         needed.
     """
 
@@ -232,7 +232,9 @@ class Measurement(ABC):
         return settings.inconclusive if isinstance(settings, IntervalGateSettings) else "pass"
 
     def next_jobs(self, answers: Mapping[str, Completion]) -> Sequence[Job]:
-        """Return the jobs of the next stage; empty after the last one. `answers` are those so far.
+        """Return the jobs of the next stage; empty after the last one.
+
+        `answers` are the responses so far.
 
         Raises
         ------
@@ -282,7 +284,8 @@ class Measurement(ABC):
     ) -> Job:
         """Return the job of one sample.
 
-        Its seed is a hash of the suite's seed and of `name`, so it is the same for every model.
+        The seed of the job is a hash of the suite's seed and of `name`, so it does not depend on
+        the model.
 
         Parameters
         ----------
@@ -291,7 +294,7 @@ class Measurement(ABC):
         text
             The prompt.
         model
-            A different model, which judges responses. It runs without the persona and at
+            A different model, which judges responses. This model runs without the persona and at
             temperature 0.
         max_tokens
             Replaces the limit of the settings.

@@ -53,7 +53,7 @@ class Scale:
     Parameters
     ----------
     name
-        Its short name, such as ``PANAS``.
+        The short name of the scale, such as ``PANAS``.
     items
         The items in published order. The item numbers in ``categories`` and ``reverse`` count from
         1.
@@ -62,7 +62,8 @@ class Scale:
     high
         The largest rating.
     instructions
-        The text above the items in the prompt. If there is a situation, it precedes this text.
+        The text above the items in the prompt. A situation, if there is one, precedes these
+        instructions.
     categories
         The item numbers of each total, by the name of the total.
     reverse
@@ -84,7 +85,7 @@ class Scale:
     source: str = ""
 
     def totals(self, ratings: Mapping[int, int]) -> dict[str, float]:
-        """Return the total of each category: the sum, twice the sum or the mean, by ``compute``.
+        """Return the total of each category: sum, twice the sum or mean, as ``compute`` states.
 
         Parameters
         ----------
@@ -144,7 +145,7 @@ class Ratings:
 def item_order(n_items: int, *, shuffle: bool, seed: int) -> tuple[int, ...]:
     """Return the order in which a prompt lists the items, as item numbers of the scale.
 
-    Without `shuffle` it is 1 to `n_items`. The same `seed` gives the same order.
+    Without `shuffle`, the order is 1 to `n_items`. The same `seed` gives the same order.
     """
     order = list(range(1, n_items + 1))
     if shuffle:
@@ -171,10 +172,10 @@ def read_ratings(
 ) -> Ratings:
     """Return the ratings in `response` to a prompt that listed the items in `order`.
 
-    A line is matched to an item by the number and by the text of the item. If the two disagree, the
-    text decides. ``4/5`` and ``5 (extremely)`` are ratings; on a scale to 5, 3.5 and 7 are not.
-    Bare numbers are assigned in the prompt's order if there is exactly one for each item. Nothing
-    is imputed: an item without one clear rating has none.
+    A line is matched to an item by the number and by the text of the item. If number and text
+    disagree, the text decides. ``4/5`` and ``5 (extremely)`` are ratings; on a scale to 5, 3.5 and
+    7 are not. Bare numbers are assigned in the prompt's order if there is exactly one for each
+    item. No rating is imputed: an item without one clear rating has none.
 
     Parameters
     ----------

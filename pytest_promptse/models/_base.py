@@ -18,7 +18,7 @@ FinishReason = Literal["stop", "length", "content_filter", "unknown"]
 
 
 class TransientError(ModelError):
-    """An error after which the same request may succeed, such as overload or a broken connection.
+    """An error after which a repeated request may succeed, such as overload or a broken connection.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ class Backend(Protocol):
     def identity(self) -> Mapping[str, str]:
         """Values that distinguish this model from others.
 
-        They are part of the key of each completion.
+        These values are part of the key of each completion.
         """
 
     @property
@@ -237,8 +237,8 @@ class Backend(Protocol):
     async def complete(self, request: Request) -> Response:
         """Answer one request. The sampler retries failed requests, so a backend must not.
 
-        If a response has fewer than ``request.n`` completions, the sampler requests the others one
-        by one. A response must have at least one completion.
+        If a response has fewer than ``request.n`` completions, the sampler requests the missing
+        ones one by one. A response must have at least one completion.
 
         Parameters
         ----------
@@ -262,7 +262,7 @@ class Backend(Protocol):
 
 
 class RequestUsage:
-    """The actual usage of one request. Initially, it is one request without tokens."""
+    """The actual usage of one request. The initial value is one request without tokens."""
 
     def __init__(self) -> None:
         self.paid = Usage(requests=1)
@@ -276,7 +276,8 @@ class RequestUsage:
 BudgetGuard: TypeAlias = "Callable[[Request], AbstractAsyncContextManager[RequestUsage]]"
 """A context manager around each request.
 
-It raises BudgetError if the request exceeds the budget, and adds its usage to the totals.
+The guard raises BudgetError if the request exceeds the budget, and adds the usage of the request to
+the totals.
 """
 
 

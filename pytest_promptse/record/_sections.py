@@ -38,7 +38,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, tag="table"):
     """A table. A cell is a text, a number, the two limits of an interval, or None.
 
     ``name`` is the name of the CSV file without its extension. The terminal shows the first
-    ``brief`` rows. It shows all rows if ``brief`` is None, and no table if ``brief`` is 0.
+    ``brief`` rows: all rows if ``brief`` is None, and no table if ``brief`` is 0.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Prose(msgspec.Struct, frozen=True, kw_only=True, tag="prose"):
 class Listing(msgspec.Struct, frozen=True, kw_only=True, tag="listing"):
     """Text whose line breaks are kept, such as a diff or lines to paste.
 
-    The terminal shows it only if it is ``brief``, or with ``-v``.
+    The terminal shows a listing only if it is ``brief``, or with ``-v``.
     """
 
     title: str
@@ -108,8 +108,8 @@ class PlottedInterval(msgspec.Struct, frozen=True, kw_only=True):
 class Intervals(msgspec.Struct, frozen=True, kw_only=True, tag="intervals"):
     """A plot of values with their 95 % intervals, one for each row.
 
-    ``axis`` is the label of the values with their unit, and ``reference`` that of the values to
-    compare with.
+    ``axis`` is the label of the values with their unit, and ``reference`` the label of the values
+    to compare with.
     """
 
     title: str

@@ -50,8 +50,8 @@ class Draft:
     text
         The whole prompt.
     cues
-        The words that show the emotion and each dimension of the persona: the longest unbroken run
-        of each. The keys are ``emotion``, ``technical``, ``experience`` and ``collaboration``.
+        For the emotion and for each trait of the persona, the longest unbroken run of words that
+        shows it. The keys are ``emotion``, ``technical``, ``experience`` and ``collaboration``.
     operations
         The operations that were applied, such as ``request:question`` and ``block:quote``.
     sentences
@@ -81,8 +81,8 @@ class Ask:
 def ask(prompt: Prompt | str, *, decoding: Decoding = WRITING) -> Generator[Ask, Any, str]:
     """Return the answer of the rewriter's model: ``answer = yield from ask(prompt)``.
 
-    The run sends the request like all others: in the same queue, with retries, within the budget.
-    The answer is kept in the store, so a second run does not pay for it again.
+    The run sends the request through the common queue, with retries and within the budget. The
+    answer is kept in the store, so a second run does not pay for it again.
 
     Parameters
     ----------
