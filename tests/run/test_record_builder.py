@@ -16,6 +16,7 @@ from pytest_promptse.record._schema import InvocationRecord
 from pytest_promptse.record._tables import rows
 from pytest_promptse.run._gates import Scores
 from pytest_promptse.run._record_builder import RunFacts, build_record
+from pytest_promptse.scoring._gate import pass_rate_limits
 from pytest_promptse.scoring._scores import Gate
 from pytest_promptse.store._run_log import (
     CachedRow,
@@ -142,6 +143,14 @@ def test_a_floor_that_no_variant_can_fail_is_reported(run_log, build, floor, gat
     measure(run_log, plan(min_pass_rate=floor, gate=gate, samples=4))
     [suite] = build().suites
     assert any("can fail no variant" in line for line in suite.warnings) == warned
+
+
+def test_a_floor_at_the_least_rate_that_can_fail_is_reported(run_log, build):
+    suite = plan(samples=4)
+    fails_above, _ = pass_rate_limits(4, comparisons=suite.row.n_variants)
+    measure(run_log, plan(min_pass_rate=fails_above, gate="confident", samples=4))
+    [suite] = build().suites
+    assert any("can fail no variant" in line for line in suite.warnings)
 
 
 @pytest.mark.parametrize(
