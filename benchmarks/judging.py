@@ -362,9 +362,9 @@ def main() -> None:
             print(f"  {name:16} {speed:8.1f} checks/s {cost:8.2f} ms/check", end="")
             print(f" {wrong[name]:4d} wrong verdicts   takes {ratio:5.2f} x our time")
         print(f"  {ours.spent}")
-    own, fork = least(problems)
-    print(f"\nleast CPU per program: {1e3 * own:.2f} ms in one process without isolation, and")
-    print(f"{1e3 * fork:.2f} ms to fork and end a warm interpreter")
+    of_program, of_fork = least(problems)
+    print(f"\nleast CPU per program: {1e3 * of_program:.2f} ms in one process without isolation, and")
+    print(f"{1e3 * of_fork:.2f} ms to fork and end a warm interpreter")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(f"\npeak memory: {peak:.0f} MiB here, {children:.0f} MiB in the largest process started")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 # The first name is that of pytest 8.
-_NOT_SET: Any = getattr(monkeypatch, "notset", None) or monkeypatch.NOTSET
+_NOT_SET: Any = getattr(monkeypatch, "notset", None) or monkeypatch.NOTSET  # type: ignore[attr-defined]
 
 
 def ini_names(config: pytest.Config) -> Iterable[str]:
@@ -172,7 +172,7 @@ def note_patches(note: Callable[..., None]) -> None:
     """
     from unittest import mock  # noqa: PLC0415 - a session without marks imports this module as well
 
-    patcher: Any = mock._patch  # type: ignore[attr-defined] # noqa: SLF001
+    patcher: Any = mock._patch  # noqa: SLF001
     if hasattr(patcher.get_original, "__wrapped__"):
         return
     get_original = patcher.get_original

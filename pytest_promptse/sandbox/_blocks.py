@@ -120,6 +120,7 @@ def needs_class(error: BaseException, file: str) -> bool:
     parent, node = path[-2:] if len(path) > 1 else (None, None)
     if isinstance(parent, ast.ExceptHandler) and node is parent.type:
         node = parent
+    places: list[ast.AST]
     if isinstance(error, AssertionError) and isinstance(node, ast.Assert):
         parts = node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
         is_all = not isinstance(getattr(node.test, "op", None), ast.Or)
@@ -130,7 +131,7 @@ def needs_class(error: BaseException, file: str) -> bool:
             for place in (part.left, *part.comparators)
         ]
     elif isinstance(node, ast.ExceptHandler):
-        places = list(ast.walk(node.type)) if node.type else []
+        places = [*ast.walk(node.type)] if node.type else []
     else:
         places = [node.cls] if isinstance(node, ast.MatchClass) else []
     return any(isinstance(_value(place, trace.tb_frame), EntryPoint) for place in places)

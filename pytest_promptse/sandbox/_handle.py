@@ -552,7 +552,7 @@ class EntryPoint(ClassLike):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.promptse_owner.call(None, args, kwargs)
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> type:
         """The class of a class if the entry point is one, as `inspect.isclass` reads it."""
         return HandleType if self._is_class() else type(self)

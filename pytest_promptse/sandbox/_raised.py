@@ -68,7 +68,8 @@ def _mirrored(cls: Any, parts: list[Any]) -> BaseException:
 def _known(cls: type[BaseException], args: tuple[Any, ...]) -> BaseException:
     """Return an exception of the standard library, or of the check."""
     if not is_silent(cls) and issubclass(cls, Exception):
-        cls = stand_in(cls)  # whose type a check may name in an except clause
+        # A check may name its type in an except clause.
+        cls = stand_in(cls)  # type: ignore[arg-type]
     try:
         if cls.__module__ == "builtins" or name_of(cls) is None:
             return cls(*args)

@@ -130,6 +130,7 @@ class RerunIntervals:
         if name == "shortfall" and len(by_task) > 1:
             return self._shortfall(estimate.value, np.stack(by_task, axis=1))
         bounds = METRICS[name].bounds if name in METRICS else SIGNED
+        interval: Interval | None
         interval = shifted_interval(estimate.value, draws, bounds=bounds, looks=self.looks)
         at_plausible = [task.plausible[name] for task in self.tasks if name in task.plausible]
         if at_plausible:

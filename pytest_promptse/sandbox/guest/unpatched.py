@@ -24,5 +24,5 @@ else:
         return globals().setdefault(name, SimpleNamespace(**vars(import_module(name))))
 
 
-__builtins__ = {**vars(builtins)}
+__builtins__: Any = {**vars(builtins)}  # type: ignore[no-redef]
 """Functions of a module that imports this name find their built-ins here."""
