@@ -363,7 +363,7 @@ def main() -> None:
             print(f" {wrong[name]:4d} wrong verdicts   takes {ratio:5.2f} x our time")
         print(f"  {ours.spent}")
     of_program, of_fork = least(problems)
-    print(f"\nleast CPU per program: {1e3 * of_program:.2f} ms in one process without isolation, and")
+    print(f"\nleast CPU per program: {1e3 * of_program:.2f} ms without isolation, and")
     print(f"{1e3 * of_fork:.2f} ms to fork and end a warm interpreter")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024

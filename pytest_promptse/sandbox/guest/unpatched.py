@@ -24,5 +24,5 @@ else:
         return globals().setdefault(name, SimpleNamespace(**vars(import_module(name))))
 
 
-__builtins__: Any = {**vars(builtins)}  # type: ignore[no-redef]
+__builtins__ = {**vars(builtins)}  # type: ignore[assignment]
 """Functions of a module that imports this name find their built-ins here."""
