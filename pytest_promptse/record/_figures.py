@@ -103,7 +103,7 @@ class RoundsRecord(msgspec.Struct, frozen=True, kw_only=True):
 class EstimateRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A figure of a suite with its intervals.
 
-    ``ci95`` is the resampled interval. It covers other tasks that are like the measured ones.
+    ``ci95`` is the resampled interval, which covers other tasks that are like the measured ones.
     ``exact`` also covers tasks that are different, because it assumes the worst possible value for
     unmeasured tasks. ``note`` is added to the name of the figure, as in ``worst of 5``.
     """

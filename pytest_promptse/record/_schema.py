@@ -45,7 +45,7 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     ``estimates`` has the measured figures by the names in ``Record.metrics``. Five of these values
     are also separate fields: ``pass_at_1``, ``auc_e`` with its ``ci95``, ``excess`` and ``drop``.
-    They always equal the values in ``estimates``.
+    These fields always equal the values in ``estimates``.
 
     Intervals named ``ci95`` cover further tasks like the measured ones. Intervals named ``exact``
     cover any unseen tasks. ``speaks_for`` is what the intervals cover: ``tasks``,
@@ -143,8 +143,8 @@ class SubgroupRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     ``trait`` is ``emotion``, ``technical``, ``experience`` or ``collaboration``, or ``personality``
     if a persona does not consist of these three. ``value`` is one of its values. ``change`` is the
-    mean difference between the pass rates of the variants and of their originals. It covers the
-    ``n_variants`` variants whose texts have a cue of the value. ``n_without_cue`` counts the
+    mean difference between the pass rates of the variants and of their originals. The mean covers
+    the ``n_variants`` variants whose texts have a cue of the value. ``n_without_cue`` counts the
     variants that have the value only as a label; they are left out. If a rewriter records no cues,
     its variants are grouped by their labels.
 

@@ -233,14 +233,14 @@ class Ranked(msgspec.Struct, frozen=True, kw_only=True):
     """One entry of a ranking: a template or a model, over the common tasks and variants.
 
     ``figures`` has the compared metrics by name, each None if it was not measured. ``standing`` is
-    ``first`` for the first entry. For the others, it is the reason why they come later: ``drops
+    ``first`` for the first entry. For every later entry, it is the reason for its place: ``drops
     more`` than the first entry, ``solves fewer`` variants than another entry, or ``undecided`` if
     the intervals do not decide.
 
     ``tokens_per_solved`` and ``cost_per_solved`` are the tokens and the cost of one attempt at the
-    original prompt, divided by pass@1. They are None without token counts, without a price, or if
-    no task is solved. ``pareto`` is True if no other entry is at least as good in pass@1, reworded
-    pass, drop and price, and better in one of them.
+    original prompt, divided by pass@1. Both are None without token counts or if no task is solved,
+    and the cost is also None without a price. ``pareto`` is True if no other entry is at least as
+    good in pass@1, reworded pass, drop and price, and better in one of them.
     """
 
     name: str

@@ -32,8 +32,9 @@ class SampleRecord(msgspec.Struct, frozen=True, kw_only=True):
 class DrawRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One completion. ``cause`` is None if its program passed.
 
-    ``logprob`` is the natural log-probability of the sequence of ``n_tokens`` tokens. Both are None
-    if the model returns none. ``answer`` is the index of the first sample with the same completion.
+    ``logprob`` is the natural log-probability of the sequence of ``n_tokens`` tokens. ``logprob``
+    and ``n_tokens`` are None if the model does not return them. ``answer`` is the index of the
+    first sample with the same completion.
     """
 
     cause: str | None
@@ -62,8 +63,8 @@ class VariantRecord(Variant, frozen=True, kw_only=True):
     details
         One example of each cause.
     samples
-        The most frequent outcomes, with at least one of every cause. They may cover fewer than `n`
-        samples.
+        The most frequent outcomes, with at least one of every cause. The outcomes may cover fewer
+        than `n` samples.
     draws
         All outcomes in sample order. A record has them only with ``--promptse-record-samples all``.
     prompt_tokens, completion_tokens

@@ -43,16 +43,16 @@ class Example:
     ----------
     call
         A call of the entry point, as in ``'title_case("a b")'``. Its arguments are Python
-        expressions with built-ins, except those that access files, code or attributes by name. They
-        are evaluated outside the sandbox, again for each program.
+        expressions with built-ins, except those that access files, code or attributes by name. The
+        arguments are evaluated outside the sandbox, again for each program.
     expect
         The value that the call must return. The values are compared with ``==``: ``1``, ``1.0`` and
         ``True`` are equal, but a list never equals a tuple.
     raises
         Name of the built-in exception that the call must raise. Subclasses are accepted too.
     approx
-        Relative and absolute tolerance for numbers, in (0, 1). It applies at any depth of lists,
-        tuples and dictionary values. Without it, floats must be equal.
+        Relative and absolute tolerance for numbers, in (0, 1). The tolerance applies at any depth
+        of lists, tuples and dictionary values. Without it, floats must be equal.
 
     Raises
     ------

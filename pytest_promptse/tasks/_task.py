@@ -51,11 +51,12 @@ class Task:
         name written like ``name(...)`` in inline code or in a code fence.
     reference
         A complete program that solves the task. The ``reference`` model returns it, and its running
-        time sets the time limits. It never runs in the same sandbox as a model's program.
+        time sets the time limits. The reference never runs in the same sandbox as a model's
+        program.
     tests
         Python source that defines ``check(candidate)``, which raises an exception if a program is
-        wrong. It runs outside the sandbox, in a new namespace for each program. In it, the name of
-        the entry point also refers to `candidate`.
+        wrong. The source runs outside the sandbox, in a new namespace for each program. In it, the
+        name of the entry point also refers to `candidate`.
     setup
         Python source executed before `tests` in the same namespace, for helpers that the prompt
         defines and the check uses.
