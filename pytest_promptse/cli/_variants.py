@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import mean
@@ -23,7 +23,7 @@ from pytest_promptse.config._settings import check_names, resolve
 from pytest_promptse.errors import VariantError
 from pytest_promptse.reports.terminal._harmful import difference
 from pytest_promptse.variants._audit import audit
-from pytest_promptse.variants._choices import check_choices
+from pytest_promptse.variants._choices import check_choices, selection_of
 from pytest_promptse.variants._edit import edited, from_text, to_text
 from pytest_promptse.variants._files import (
     folders,
@@ -33,7 +33,7 @@ from pytest_promptse.variants._files import (
     write,
     write_variants,
 )
-from pytest_promptse.variants._generate import Selection, VariantSet, generate
+from pytest_promptse.variants._generate import VariantSet, generate
 from pytest_promptse.variants._library_files import load_library
 from pytest_promptse.variants._registry import REWRITERS
 from pytest_promptse.variants._show import described, facts
@@ -347,17 +347,9 @@ def _made(chosen: argparse.Namespace) -> Iterator[tuple[_Reworded, VariantSet]]:
     rewriter = placed(
         place_of("rewriter"), lambda: extensions().rewriter(settings.rewriter, library=library)
     )
-    selection = Selection(
-        distances=settings.distances,
-        per_distance=settings.variants,
-        emotions=settings.emotions,
-        exclude_emotions=settings.exclude_emotions,
-        personalities=settings.personalities,
-        seed=settings.seed,
-        library=library,
-    )
     subjects = [
-        (subject, replace(selection, within=subject.within)) for subject in _reworded(chosen)
+        (subject, selection_of(settings, library, within=subject.within))
+        for subject in _reworded(chosen)
     ]
     if rewriter.model is None:
         for subject, choice in subjects:

@@ -25,9 +25,10 @@ from pytest_promptse.run._variant_prompts import (
     prompt_of,
     prompt_of_template_variant,
 )
+from pytest_promptse.variants._choices import selection_of
 from pytest_promptse.variants._entailment import EntailmentJudge
 from pytest_promptse.variants._files import folder_of, template_folder
-from pytest_promptse.variants._generate import Selection, generate, outlines
+from pytest_promptse.variants._generate import generate, outlines
 from pytest_promptse.variants._length_control import length_matched
 from pytest_promptse.variants._library_files import load_library
 from pytest_promptse.variants._registry import REWRITERS
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from pytest_promptse.store._store import Store
     from pytest_promptse.tasks._task import Task
     from pytest_promptse.tasks._template import Template
-    from pytest_promptse.variants._generate import Rewriter
+    from pytest_promptse.variants._generate import Rewriter, Selection
     from pytest_promptse.variants._library import Library
 
 
@@ -105,7 +106,7 @@ class VariantMaker:
     def check(self, settings: Settings) -> None:
         """Raise VariantError if no task can have the variants that `settings` ask for."""
         if not settings.variants_dir or settings.aa:
-            self._selection(settings).check()
+            selection_of(settings, self.library).check()
 
     def variants_of(self, task: Task, settings: Settings) -> TaskVariants:
         """Plan the variants of a task, without the original.
@@ -299,23 +300,11 @@ class VariantMaker:
         `view` is that of the template if `task` stands for a template, else None. `within`
         distinguishes the draws for a task inside a template.
         """
-        selection = self._selection(settings, within=within)
+        selection = selection_of(settings, self.library, within=within)
         return TaskVariants(
             places=selection.places,
             draw=partial(outlines, task, selection, rewriter=rewriter),
             make=partial(self._make, rewriter, task, selection, view),
-        )
-
-    def _selection(self, settings: Settings, *, within: str = "") -> Selection:
-        return Selection(
-            distances=settings.distances,
-            per_distance=settings.variants,
-            emotions=settings.emotions,
-            exclude_emotions=settings.exclude_emotions,
-            personalities=settings.personalities,
-            seed=settings.seed,
-            library=self.library,
-            within=within,
         )
 
     def _make(

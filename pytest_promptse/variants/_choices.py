@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pytest_promptse.config._settings import Settings
+    from pytest_promptse.variants._generate import Selection
     from pytest_promptse.variants._library import Library
 
 CHOICES = ("distances", "emotions", "exclude_emotions", "personalities")
@@ -38,3 +39,19 @@ def check_choices(
             Selection(library=library, **{name: getattr(settings, name)}).check()
         except VariantError as error:
             raise SettingsError(f"{place}: {error}") from None
+
+
+def selection_of(settings: Settings, library: Library, *, within: str = "") -> Selection:
+    """Return the variants that settings request. `within` distinguishes the draws of a template."""
+    from pytest_promptse.variants._generate import Selection  # noqa: PLC0415
+
+    return Selection(
+        distances=settings.distances,
+        per_distance=settings.variants,
+        emotions=settings.emotions,
+        exclude_emotions=settings.exclude_emotions,
+        personalities=settings.personalities,
+        seed=settings.seed,
+        library=library,
+        within=within,
+    )
