@@ -225,7 +225,7 @@ class FunctionCheck:
 
         A test function may change anything: a global, a default argument, the decimal context, the
         environment. An assertion that fails ends it before it changes that back. A function that
-        only calls the task's own check changes what that check does, and uses no fixture.
+        only calls the task's own check changes no more than this check, and uses no fixture.
         """
         self._item.stash[TASK] = task
         has_state = not self._is_tasks_check or task.may_change_modules
