@@ -115,10 +115,9 @@ def _add_run(commands: Subparsers) -> None:
     run = commands.add_parser(
         "run",
         help="answer the requests on a Ray cluster, and store the completions",
-        description="Answer the requests of a batch on a Ray cluster, by vLLM replicas or "
-        "through a server, and store the completions. If the command is killed, run it "
-        "again: requests with a result are not sent again. The exit code is 1 while "
-        "completions are missing.",
+        description="Answer the requests of a batch on a Ray cluster, with vLLM replicas or a "
+        "server, and store the completions. If the command is killed, run it again: requests "
+        "with a result are not sent again. The exit code is 1 while completions are missing.",
     )
     run.add_argument("folder", type=Path, metavar="FOLDER", help="folder of the batch")
     run.add_argument(

@@ -462,7 +462,7 @@ OPTIONS: dict[str, Option] = {
             "record_samples",
             _option_types.choice("outcomes", "all"),
             "outcomes",
-            "what to record of each variant: its most frequent outcomes (outcomes, default), or "
+            "what to record for each variant: its most frequent outcomes (outcomes, default), or "
             "also each completion with its log-probability (all)",
             metavar="WHICH",
         ),

@@ -28,8 +28,8 @@ class LightRecord(msgspec.Struct, frozen=True, kw_only=True):
 class LossRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The effect of one cause of failure on elasticity.
 
-    ``loss`` is the part of 1 - E that is due to the cause. ``drop`` is the share of samples that
-    fail for this cause among the variants, minus the same share among the originals.
+    ``loss`` is the part of 1 - E that is due to the cause. ``drop`` is the share of the
+    variants' samples that fail for this cause, minus the same share of the originals' samples.
     """
 
     loss: float

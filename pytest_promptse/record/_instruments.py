@@ -30,9 +30,10 @@ class FigureRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A figure with its 95 % interval. ``value`` is None if it could not be computed.
 
     Comparisons show the figures of one ``group`` as one table, so they must have the same
-    ``kind``. The terminal shows only groups that are ``brief``. ``reference`` is a value to compare
-    with, such as a norm, and ``baseline`` the value in the baseline of the run. If ``correlated``
-    is True, comparisons show the correlation of the figure with AUC-E over models.
+    ``kind``. The terminal shows only groups whose figures have ``brief`` set. ``reference`` is a
+    value to compare with, such as a norm, and ``baseline`` the value in the baseline of the run.
+    If ``correlated`` is True, comparisons show the correlation of the figure with AUC-E over
+    models.
     """
 
     name: str

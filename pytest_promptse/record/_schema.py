@@ -39,7 +39,7 @@ SCHEMA = "promptse.run/1"
 class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One suite with one model and one prompt template.
 
-    ``n_measured`` of its ``n_variants`` variants were measured. ``rounds`` is None unless the suite
+    ``n_measured`` of its ``n_variants`` variants were measured. ``rounds`` is set only if the suite
     was sampled in rounds and has ended. ``line`` is the first line of the suite in its file.
     ``template_sha256`` identifies the template in ``Record.templates``.
 
@@ -237,7 +237,7 @@ class RewritingRecord(msgspec.Struct, frozen=True, kw_only=True):
     accepted
         Number of accepted texts. ``accepted / texts`` is the acceptance rate.
     rules
-        Number of rejected texts that broke each rule, by rule.
+        For each rule, the number of rejected texts that broke it.
     rejected
         The rejected texts.
     """

@@ -17,7 +17,7 @@ def text_key(text: str) -> str:
 
 
 class SampleRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of ``n`` equal samples. ``cause`` is None if they passed.
+    """The outcome of ``n`` identical samples. ``cause`` is None if they passed.
 
     ``text`` is a key of the ``texts`` of the row or task record that contains the sample. The text
     is the program, or the completion if it contains no program.
@@ -72,7 +72,7 @@ class VariantRecord(Variant, frozen=True, kw_only=True):
     soft_exec, score, ess
         SoftExec, the score in the mode of the suite, and the effective sample size.
     confidence
-        The samples' mean of exp(logprob / tokens), or None without log-probabilities.
+        Mean of exp(logprob / tokens) over the samples, or None without log-probabilities.
     delta
         `score` minus the score of the original. None for the original itself.
     excess

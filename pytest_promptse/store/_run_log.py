@@ -206,7 +206,7 @@ class RewriteRow(msgspec.Struct, frozen=True, kw_only=True):
     accepted
         True if one of the texts was accepted.
     rules
-        Number of rejected texts that broke each rule, by rule.
+        For each rule, the number of rejected texts that broke it.
     rejected
         The rejected texts, each with its findings.
     """
