@@ -157,7 +157,7 @@ class Instrument(ABC):
     about
         What its figures mean, and what they do not.
     settings
-        The type of the settings in its files, which can be a property that imports the type when
+        The type of the settings in its files. It may be a property that imports the type when
         needed.
     """
 

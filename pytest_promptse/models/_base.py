@@ -300,8 +300,7 @@ class Remote(Protocol):
         Parameters
         ----------
         guard
-            Returns the context manager for each request, which checks the budget and counts
-            usage.
+            Returns a context manager for each request. It checks the budget and counts usage.
         """
 
 

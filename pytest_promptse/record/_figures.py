@@ -11,7 +11,7 @@ Interval = tuple[float, float]
 
 
 class LightRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of the suite by PromptSELight, which compares pass rates alone.
+    """The suite's figures by PromptSELight, which compares pass rates alone.
 
     ``auc_e_null`` is the noise ceiling: the expected AUC-E of a stable model with the same pass
     rates of the originals. ``excess`` is the part of 1 - AUC-E that sampling noise does not
