@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-# Loaded here, so that the process of each program does not load it again.
-import unittest.mock  # noqa: F401
 from contextvars import ContextVar
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any

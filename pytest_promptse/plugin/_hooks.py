@@ -24,7 +24,7 @@ from pytest_promptse.plugin._invocation import (
     given_settings,
     instrument_of,
 )
-from pytest_promptse.plugin._pytest_private import ini_names
+from pytest_promptse.plugin._pytest_ini import ini_names
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator

@@ -16,7 +16,7 @@ import pytest
 from pytest_promptse._suggestions import nearest
 from pytest_promptse.config._options import OPTIONS
 from pytest_promptse.hookspecs import INSTRUMENTS
-from pytest_promptse.plugin._pytest_private import ini_value
+from pytest_promptse.plugin._pytest_ini import ini_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

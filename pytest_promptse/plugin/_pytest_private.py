@@ -1,4 +1,4 @@
-"""The uses of pytest's private names, each with the reason why no public name is enough.
+"""The uses of pytest's private names by items, each with the reason why no public name is enough.
 
 Tests run them with the oldest and the newest supported pytest.
 """
@@ -8,42 +8,21 @@ from __future__ import annotations
 import contextlib
 import functools
 from typing import TYPE_CHECKING, Any
-from unittest import TestCase
+from unittest import TestCase, mock
 
 import pytest
 from _pytest import monkeypatch
 from _pytest.assertion import rewrite
 from _pytest.logging import caplog_handler_key
 
+from pytest_promptse.sandbox import _failing
 from pytest_promptse.sandbox.guest.unpatched import __builtins__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 # The first name is that of pytest 8.
 _NOT_SET: Any = getattr(monkeypatch, "notset", None) or monkeypatch.NOTSET  # type: ignore[attr-defined]
-
-
-def ini_names(config: pytest.Config) -> Iterable[str]:
-    """Return the names that the ini file sets, known or not.
-
-    Public as ``config.inicfg`` until pytest 9, which offers no way to list names that no plugin
-    has registered.
-    """
-    return list(config._inicfg if hasattr(config, "_inicfg") else config.inicfg)  # noqa: SLF001
-
-
-def ini_value(config: pytest.Config, name: str) -> Any:
-    """Return the raw value of a registered ini option, or None if the file does not set it.
-
-    ``config.getini`` supports one type per option. In TOML files, a setting such as a threshold may
-    be a string, a number or a table. pytest 8.2 to 9.1 cannot register such a union.
-    """
-    given: Any = getattr(config, "_inicfg", {}).get(name)
-    if hasattr(given, "mode"):
-        return given.value
-    return config.getini(name)
 
 
 def fixture_definitions(item: pytest.Function) -> Mapping[str, Sequence[Any]]:
@@ -138,11 +117,6 @@ def failures_noted(note: Callable[[BaseException], None]) -> Iterator[None]:
     what uses it, and the methods of `unittest.TestCase` and of mocks. No public hook is called for
     them.
     """
-    # Loaded by now. A session without marks imports this module as well.
-    from unittest import mock  # noqa: PLC0415
-
-    from pytest_promptse.sandbox import _failing  # noqa: PLC0415
-
     explain: Any = rewrite._format_explanation  # type: ignore[attr-defined] # noqa: SLF001
     failure = pytest.fail.Exception
     names = {"__init__": _noting(AssertionError, note), "__module__": "builtins"}
@@ -170,8 +144,6 @@ def note_patches(note: Callable[..., None]) -> None:
     Its arguments are what has the patched name, the name, and what is there, if there is anything.
     Neither of the two has a public hook.
     """
-    from unittest import mock  # noqa: PLC0415 - a session without marks imports this module as well
-
     patcher: Any = mock._patch  # noqa: SLF001
     if hasattr(patcher.get_original, "__wrapped__"):
         return

@@ -52,7 +52,7 @@ def test_no_heavy_import_without_a_mark(pytester, loaded):
         "pytest_promptse.plugin._fixtures",
         "pytest_promptse.plugin._hooks",
         "pytest_promptse.plugin._invocation",
-        "pytest_promptse.plugin._pytest_private",
+        "pytest_promptse.plugin._pytest_ini",
     }
 
 
