@@ -172,7 +172,7 @@ class ControlRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswersRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The number ``n`` of completions, and how many of them differ within their prompts.
+    """The number ``n`` of completions, and how many completions of each prompt are distinct.
 
     ``equal_pairs`` counts pairs of equal completions of the same prompt. ``expected_pairs`` is
     roughly the largest number that chance explains in independent samples, or None without

@@ -395,8 +395,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
     ``metrics`` describes the figures of suites by name. ``usage`` includes the requests of an
     ``llm:`` rewriter and of ``--promptse-variant-judge``.
-    ``shard`` is the plan of a sharded run. Only ``promptse merge`` reads it, in the version that
-    wrote the record.
+    ``shard`` is the plan of a sharded run. Only ``promptse merge`` reads it, which must have the
+    version that wrote the record.
     """
 
     schema: str

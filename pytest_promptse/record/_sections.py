@@ -50,7 +50,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, tag="table"):
     def only_brief(self, *, intervals: bool = False) -> Table:
         """Return the columns that the terminal shows, with all rows.
 
-        With `intervals`, the result also has the columns for which a terminal has no room.
+        With `intervals`, columns of signed intervals are included too; the terminal shows them with
+        ``-v``.
         """
         shown = [
             number

@@ -46,7 +46,7 @@ class PromptAnswers:
 
 @dataclass(frozen=True, kw_only=True)
 class Answers:
-    """The number ``n`` of answers, and how many of them differ within their prompts.
+    """The number ``n`` of answers, and how many answers of each prompt are distinct.
 
     ``equal_pairs`` counts pairs of equal answers to the same prompt. ``expected_pairs`` is roughly
     the largest number that independent samples explain, or None without log-probabilities.

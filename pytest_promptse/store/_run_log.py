@@ -153,7 +153,7 @@ class PlannedGate(msgspec.Struct, frozen=True, kw_only=True):
     distances
         The distances whose variants the figure needs.
     task
-        The id of the task that the gate decides, or None for the whole suite.
+        The id of the task to which the gate applies, or None for the whole suite.
     """
 
     place: int
