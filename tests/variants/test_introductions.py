@@ -47,7 +47,7 @@ def test_every_emotion_and_persona_has_introductions_of_each_kind():
         kinds = Counter(each.kind for each in ENGLISH.introductions[emotion, slug, operation])
         assert {"any", "work"} <= set(kinds), (emotion, slug, operation)
         # More, since benchmarks have many tasks of code to complete.
-        assert kinds["comment"] == 6
+        assert kinds["comment"] in (8, 10)
         assert kinds["practice"] == 1, (emotion, slug, operation)
         assert kinds["any"] + kinds["work"] + sum(kinds[each] for each in MANNERS) >= 3
 

@@ -289,10 +289,11 @@ class Composer:
         words of emotion are nearer to.
 
         They are left out if they do not fit, and beside an introduction in a manner of writing,
-        which they do not have. `room` is the largest number of words of all, and `said` are the
-        sentences before.
+        which they do not have, or a short comment. `room` is the largest number of words of all,
+        and `said` are the sentences before.
         """
-        if whole.manner:
+        is_short = self.level.operation == "style"
+        if whole.manner or (is_short and "comment" in whole.facts):
             return [whole]
         writer, room = self.writer, room - whole.length
         if self.level.operation == "style":
