@@ -197,12 +197,12 @@ def least(problems: dict[str, Any]) -> tuple[float, float]:
             checks[sample.task](names[problem["entry_point"]])
         except Exception:  # noqa: BLE001, S110 - half of the programs are wrong
             pass
-    own = (time.process_time() - began) / len(samples)
+    of_program = (time.process_time() - began) / len(samples)
     seconds = []
     for forks in (0, 300):
         command = [sys.executable, "-I", "-S", "-c", FORKS, str(forks), *WARM_MODULES]
         seconds.append(float(subprocess.check_output(command)))
-    return own, (seconds[1] - seconds[0]) / 300
+    return of_program, (seconds[1] - seconds[0]) / 300
 
 
 class Promptse:

@@ -462,9 +462,9 @@ def _edit(chosen: argparse.Namespace) -> int:
     library = _library(chosen)
     editor = _editor()
     originals = {folder: read_original(folder) for folder in folders(chosen.folder)}
-    known = {original.task_id for original in originals.values()}
-    if missing := set(chosen.task or ()) - known:
-        raise _no_task(chosen.folder, missing, sorted(known))
+    frozen = {original.task_id for original in originals.values()}
+    if missing := set(chosen.task or ()) - frozen:
+        raise _no_task(chosen.folder, missing, sorted(frozen))
     for folder, original in originals.items():
         if chosen.task is not None and original.task_id not in chosen.task:
             continue

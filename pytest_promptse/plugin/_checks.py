@@ -21,7 +21,7 @@ from pytest_promptse.plugin._pytest_private import (
 )
 from pytest_promptse.run._judge import CheckProcess, CheckResult
 from pytest_promptse.runtimes._runtime import call_text
-from pytest_promptse.sandbox._blocks import needs_class
+from pytest_promptse.sandbox._blocks import last_entry, needs_class
 from pytest_promptse.sandbox._candidate import CheckEnded, safe_text
 from pytest_promptse.sandbox._handle import READ_NAMES, EntryPoint, Module
 from pytest_promptse.sandbox._surroundings import CheckSurroundings
@@ -525,9 +525,5 @@ def _line(error: BaseException, path: str) -> str:
 
     The result is empty if it passed through no line of `path`.
     """
-    line, trace = "", error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == path:
-            line = f"line {trace.tb_lineno}: "
-        trace = trace.tb_next
-    return line
+    entry = last_entry(error, path)
+    return "" if entry is None else f"line {entry.tb_lineno}: "

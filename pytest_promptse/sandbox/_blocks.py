@@ -16,7 +16,7 @@ from pytest_promptse.sandbox._libraries import is_library
 from pytest_promptse.sandbox.guest.unpatched import __builtins__, ast, inspect, itertools, linecache
 
 if TYPE_CHECKING:
-    from types import FrameType
+    from types import FrameType, TracebackType
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.GeneratorExp)
 _OWN = "pytest_promptse.sandbox."
@@ -27,6 +27,15 @@ _LITERALS = (
     *(ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Call, ast.keyword, ast.Subscript),
     *(ast.BinOp, ast.UnaryOp, ast.Compare, ast.operator, ast.unaryop, ast.cmpop, ast.expr_context),
 )
+
+
+def last_entry(error: BaseException, file: str) -> TracebackType | None:
+    """Return the last entry of the traceback of `error` that is in `file`, or None."""
+    last, entry = None, error.__traceback__
+    while entry is not None:
+        last = entry if entry.tb_frame.f_code.co_filename == file else last
+        entry = entry.tb_next
+    return last
 
 
 def may_suppress(error: BaseException, *, is_of_program: bool) -> bool:
@@ -109,11 +118,7 @@ def needs_class(error: BaseException, file: str) -> bool:
 
     That is ``except``, ``case`` and an assertion by ``is``, in the check's `file`.
     """
-    trace = None
-    following = error.__traceback__
-    while following is not None:
-        trace = following if following.tb_frame.f_code.co_filename == file else trace
-        following = following.tb_next
+    trace = last_entry(error, file)
     if trace is None or (trace.tb_next is not None and not isinstance(error, AssertionError)):
         return False
     path: list[Any] = [None, *_path(trace.tb_frame, trace.tb_lasti)]

@@ -175,14 +175,14 @@ class CheckSurroundings:
         A value is in a list, which is empty if the check has deleted the name. None stands for what
         the program itself had there.
         """
-        found = []
+        changed = []
         for place, (owner, before) in _patched.items():
             now = vars(owner).get(place[1].rpartition(".")[2], _MISSING)
             if now is not self._patches.get(place, before):
                 self._patches[place] = now
                 value = None if now is before else [now] if now is not _MISSING else []
-                found.append((*place, value))
-        return found
+                changed.append((*place, value))
+        return changed
 
     def _changed_levels(self) -> dict[str, int] | None:
         if "caplog" not in self._fixtures:

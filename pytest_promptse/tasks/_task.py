@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_promptse.config._options import CALLED_LANGUAGES
 from pytest_promptse.errors import TaskError
 from pytest_promptse.runtimes._detect import language_of_prompt
+from pytest_promptse.sandbox._blocks import last_entry
 from pytest_promptse.sandbox._failing import FAILURE, compiled, failure
 from pytest_promptse.sandbox.guest.unpatched import ast, hashlib, json, linecache
 
@@ -300,13 +301,8 @@ class Task:
         return code
 
     def _failing_line(self, error: AssertionError) -> str:
-        line = ""
-        trace = error.__traceback__
-        while trace is not None:
-            if trace.tb_frame.f_code.co_filename == self._check_file:
-                line = linecache.getline(self._check_file, trace.tb_lineno).strip()
-            trace = trace.tb_next
-        return line
+        entry = last_entry(error, self._check_file)
+        return "" if entry is None else linecache.getline(self._check_file, entry.tb_lineno).strip()
 
 
 @contextmanager

@@ -1,13 +1,14 @@
 """The settings that choose among the entries of the library, checked with their places.
 
-Every pytest session imports this module, so the selection is imported only when it is checked.
+Sessions whose settings are checked before any item import this module, so it imports what makes
+variants only when that is used.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_promptse.errors import SettingsError, VariantError
+from pytest_promptse.config._option import placed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,10 +36,7 @@ def check_choices(
         # Frozen variants may have any distances.
         if place is None or (name == "distances" and settings.variants_dir is not None):
             continue
-        try:
-            Selection(library=library, **{name: getattr(settings, name)}).check()
-        except VariantError as error:
-            raise SettingsError(f"{place}: {error}") from None
+        placed(place, Selection(library=library, **{name: getattr(settings, name)}).check)
 
 
 def selection_of(settings: Settings, library: Library, *, within: str = "") -> Selection:

@@ -143,7 +143,7 @@ def _introduction(item: YamlNode, kind: str, lint: Lint | None) -> Introduction:
     if (
         kind == "comment"
         or without_role == text
-        or any(each in without_role for each in shown["technical"])
+        or any(words in without_role for words in shown["technical"])
     ):
         return introduction
     shorter = replace(

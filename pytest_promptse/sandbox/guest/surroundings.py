@@ -24,7 +24,7 @@ class Surroundings:
     def __init__(self) -> None:
         self._folders: dict[str, Folder] = {}
         self._random_state: Any = None
-        # What the check has patched, as it was here before.
+        # What the program had under the names that the check has patched.
         self._originals: dict[tuple[str, str], list[Any]] = {}
         self._effects: dict[str, list[Any]] = {"records": [], "warnings": []}
 

@@ -148,7 +148,7 @@ class SentenceGenerator:
         key = (self.emotion, self.personality.slug, operation)
         candidates = self.language.introductions.get(key, ())
         if acquainted:
-            candidates = tuple(each.to_acquaintance for each in candidates if each.to_acquaintance)
+            candidates = tuple(filter(None, (text.to_acquaintance for text in candidates)))
         if not candidates:
             return None
         coherence = self.language.coherence
