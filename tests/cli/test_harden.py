@@ -52,7 +52,7 @@ def requests_in(out):
 
 
 def test_a_fragile_prompt_is_mended_within_the_budget_and_after_a_stop(project, capsys):
-    call = ["harden", "test_fragile.py", "--model", "tiny", "--variants", "2"]
+    call = ["harden", "test_fragile.py", "--model", "tiny", "--variants", "3"]
     call += ["--html", "page.html"]
     assert main([*call, "--max-requests", "20"]) == 2
     assert "max_requests" in capsys.readouterr().err
