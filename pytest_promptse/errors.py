@@ -24,7 +24,7 @@ class PromptseError(Exception):
     Parameters
     ----------
     message : str
-        The message, in one line. In text from a server or a library, secrets are replaced by
+        The error message, as one line. In text from a server or a library, secrets are replaced by
         ``***`` and control characters are written as escapes.
     """
 
@@ -56,13 +56,13 @@ class RecordError(PromptseError):
 
 
 class NoBaselineError(RecordError):
-    """There is no baseline of this name yet."""
+    """No baseline with the given name exists yet."""
 
 
 class NotScoredError(PromptseError):
     """Something other than the program failed, so there is nothing to score.
 
-    The pytest item becomes an error, not a failure. The next run requests what is missing.
+    The pytest item becomes an error, not a failure. The next run requests the missing completions.
     """
 
 
