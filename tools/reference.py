@@ -45,9 +45,9 @@ def options() -> Iterator[str]:
 
 def _ways(option: Option) -> Iterator[str]:
     if option.flag_only:
-        yield "On the command line only"
+        yield "This option can be given only on the command line"
     else:
-        yield f"Ini file: `{option.ini}`" + (", one to a line" if option.repeatable else "")
+        yield f"Ini file: `{option.ini}`" + (", one value per line" if option.repeatable else "")
     if option.marker:
         yield f"mark: `{option.name}=`"
     if option.shown_default:

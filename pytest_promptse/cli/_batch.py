@@ -27,7 +27,7 @@ _BATCH_PRICE = 0.5
 def add_parser(subparsers: Subparsers) -> None:
     """Add the ``batch`` commands. Each sets ``func``, which returns the exit code."""
     batch = subparsers.add_parser(
-        "batch", help="sample through batch files: OpenAI Batch API, vllm run-batch"
+        "batch", help="sample through batch files for the OpenAI Batch API or vllm run-batch"
     )
     commands = batch.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_export(commands)
@@ -38,7 +38,9 @@ def add_parser(subparsers: Subparsers) -> None:
         description="Read the completions from result files into the store. The exit code is 1 "
         "while completions of the batch are missing.",
     )
-    import_.add_argument("results", nargs="+", type=Path, metavar="FILE", help="a result file")
+    import_.add_argument(
+        "results", nargs="+", type=Path, metavar="FILE", help="a result file of the batch"
+    )
     import_.add_argument(
         "--batch",
         type=Path,
@@ -52,8 +54,12 @@ def add_parser(subparsers: Subparsers) -> None:
     for name, function, text in (
         ("submit", _submit, "upload the request files and start the batches"),
         ("status", _status, "show the progress of the batches"),
-        ("fetch", _fetch, "download results of ended batches and store them"),
-        ("cancel", _cancel, "cancel the batches; finished requests can be fetched"),
+        ("fetch", _fetch, "download and store the results of batches that have ended"),
+        (
+            "cancel",
+            _cancel,
+            "cancel the batches; the results of finished requests can still be fetched",
+        ),
     ):
         command = commands.add_parser(name, help=text)
         command.add_argument("folder", type=Path, metavar="FOLDER", help="folder of the batch")
@@ -74,10 +80,10 @@ def _add_store(parser: argparse.ArgumentParser) -> None:
 def _add_export(commands: Subparsers) -> None:
     export = commands.add_parser(
         "export",
-        help="write batch files for the samples that the store lacks",
+        help="write batch files for the samples that are missing from the store",
         usage="promptse batch export --into FOLDER [options] -- PYTEST-ARGUMENTS",
-        description="Write the samples that the store lacks as batch files. Give the tests and "
-        "options of the later run after --, including --promptse-model.",
+        description="Write batch files for the samples that are missing from the store. Give the "
+        "tests and options of the later run after --, including --promptse-model.",
     )
     export.add_argument(
         "--into", type=Path, required=True, metavar="FOLDER", help="new folder for the batch"
@@ -93,14 +99,14 @@ def _add_export(commands: Subparsers) -> None:
     export.add_argument(
         "--length-name",
         metavar="NAME",
-        help="name of the token limit, for example max_completion_tokens",
+        help="name of the field with the token limit, for example max_completion_tokens",
     )
     export.add_argument(
         "--discount",
         type=float,
         default=_BATCH_PRICE,
         metavar="X",
-        help="price of a batch relative to --promptse-price (default: %(default)s)",
+        help="price of batch requests as a fraction of --promptse-price (default: %(default)s)",
     )
     export.add_argument(
         "pytest",
@@ -136,27 +142,28 @@ def _add_run(commands: Subparsers) -> None:
         "--concurrency",
         type=int,
         metavar="N",
-        help="concurrent requests: of the whole cluster to a server (default: 64), or of each vLLM "
-        "replica (default: 256)",
+        help="maximum number of concurrent requests: for the whole cluster with --base-url "
+        "(default: 64), or for each vLLM replica (default: 256)",
     )
     run.add_argument(
         "--gpus",
         type=int,
         default=1,
         metavar="N",
-        help="GPUs of all vLLM replicas together; 0 runs one replica on CPUs (default: 1)",
+        help="number of GPUs for all vLLM replicas together; 0 runs one replica on CPUs (default: "
+        "1)",
     )
     run.add_argument(
         "--tensor-parallel",
         type=int,
         default=1,
         metavar="N",
-        help="GPUs of one vLLM replica (default: 1)",
+        help="number of GPUs for each vLLM replica (default: 1)",
     )
     run.add_argument(
         "--weights",
         metavar="NAME-or-FOLDER",
-        help="weights for the vLLM replicas (default: the name of the model)",
+        help="name or folder of the weights for the vLLM replicas (default: the name of the model)",
     )
     run.add_argument(
         "--vllm-args",

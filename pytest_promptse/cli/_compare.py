@@ -47,14 +47,15 @@ def add_parser(subparsers: Subparsers) -> None:
         action="append",
         default=[],
         metavar="MODEL=BILLIONS",
-        help="number of parameters of a model whose name does not contain it (repeatable)",
+        help="number of parameters in billions, for a model whose name does not contain this "
+        "number; repeatable",
     )
     compare.add_argument(
         "--family",
         action="append",
         default=[],
         metavar="MODEL=NAME",
-        help="family of a model whose name does not contain it (repeatable)",
+        help="family of a model, if the model's name does not contain the family; repeatable",
     )
     compare.set_defaults(func=_compare)
 

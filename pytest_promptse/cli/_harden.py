@@ -31,11 +31,11 @@ def add_parser(subparsers: Subparsers) -> None:
         "harden",
         help="find a prompt template that keeps the model stable",
         description=(
-            "Measure what the tests lose when their prompts are reworded, search for prompt "
-            "templates that lose less, and confirm the best one on variants that the search did "
-            "not use. The exit code is 0 if a template is confirmed or there is no loss to "
-            "reduce, and 1 if no template helps. Completions are kept in the store, so a second "
-            "call costs nothing."
+            "Measure how far the pass rate of the tests falls when their prompts are reworded. "
+            "Search for prompt templates that reduce this loss, and confirm the best template on "
+            "variants that the search did not use. The exit code is 0 if a template is confirmed "
+            "or there is no loss to reduce, and 1 if no template helps. Completions are kept in "
+            "the store, so a second call costs nothing."
         ),
     )
     harden.add_argument(
@@ -50,15 +50,15 @@ def add_parser(subparsers: Subparsers) -> None:
         action="append",
         default=[],
         metavar="FILE|GLOB",
-        help="your own template to include in the search; repeatable",
+        help="file of your own template that the search includes; repeatable",
     )
     harden.add_argument(
         "--variants",
         type=int,
         default=4,
         metavar="K",
-        help="maximum number of variants per distance in the search (default: 4); the confirmation "
-        "has twice as many",
+        help="maximum number of variants per distance in the search (default: 4); the "
+        "confirmation uses twice as many",
     )
     harden.add_argument(
         "--max-cost", metavar="X", help="maximum cost of all runs; needs promptse_price"
@@ -70,7 +70,7 @@ def add_parser(subparsers: Subparsers) -> None:
         type=Path,
         default=Path("hardened"),
         metavar="FOLDER",
-        help="folder for the template (default: hardened)",
+        help="folder for the best template (default: hardened)",
     )
     harden.add_argument("--html", type=Path, metavar="PATH", help="write the result as a page")
     harden.set_defaults(func=_harden)

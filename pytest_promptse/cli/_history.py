@@ -24,8 +24,8 @@ def add_parser(subparsers: Subparsers) -> None:
         description=(
             "Print the pass rates, the drop and AUC-E of each suite in every run that was saved "
             "with --promptse-save. Mark the runs at which the pass rate of the originals or of "
-            "the variants changed significantly. If nothing changes in a suite, the probability "
-            "of any mark in it is at most 5 %. The exit code is 1 if the newest run shows a "
+            "the variants changed significantly. In a suite in which nothing changes, the "
+            "probability of any mark is at most 5 %. The exit code is 1 if the newest run shows a "
             "change for the worse."
         ),
     )
@@ -36,7 +36,7 @@ def add_parser(subparsers: Subparsers) -> None:
         help="name of a baseline, or folder of records (default: all baselines)",
     )
     history.add_argument(
-        "--test", default="", metavar="NODEID", help="only suites whose id starts with this"
+        "--test", default="", metavar="NODEID", help="only suites whose id starts with this text"
     )
     history.add_argument("--html", type=Path, metavar="PATH", help="write a page with plots")
     history.add_argument("--csv", type=Path, metavar="FOLDER", help="write the tables as CSV")

@@ -176,12 +176,14 @@ def add_parser(subparsers: Subparsers) -> None:
         ),
     )
     init.add_argument("--model", metavar="BACKEND:NAME", help="model to test (default: tiny)")
-    init.add_argument("--ci", choices=_CI, help="CI service to write a job for (default: none)")
+    init.add_argument(
+        "--ci", choices=_CI, help="CI service for which a job is written (default: none)"
+    )
     init.add_argument(
         "--test",
         metavar="FILE",
-        help="file of the first test, or NAME.promptse.yaml for a suite file without Python "
-        "(default: tests/test_promptse.py)",
+        help="file for the first test, or NAME.promptse.yaml to write a suite file, which needs "
+        "no Python (default: tests/test_promptse.py)",
     )
     init.add_argument("--yes", action="store_true", help="ask no questions; use the defaults")
     init.set_defaults(func=_init)

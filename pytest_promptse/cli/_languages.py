@@ -20,8 +20,8 @@ def add_parser(subparsers: Subparsers) -> None:
     languages = subparsers.add_parser(
         "languages",
         help="list the languages of programs and their toolchains",
-        description="List the supported programming languages. For each, show its toolchain on "
-        "this machine, or how to install it.",
+        description="List the supported programming languages. For each language, show its "
+        "toolchain on this machine, or how to install it.",
     )
     languages.set_defaults(func=_languages)
 

@@ -56,8 +56,8 @@ def add_merge_options(merge: argparse.ArgumentParser) -> None:
     merge.add_argument(
         "--compare-missing",
         choices=("fail", "warn"),
-        help="outcome if the baseline lacks a suite: fail (default with --compare-fail) or warn, "
-        "which also allows a missing baseline",
+        help="outcome if a suite is missing from the baseline: fail (default with --compare-fail) "
+        "or warn, which also allows a missing baseline",
     )
     merge.add_argument("--save", metavar="NAME", help="save the record as this baseline")
     merge.add_argument(

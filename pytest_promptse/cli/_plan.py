@@ -20,8 +20,8 @@ def add_parser(subparsers: Subparsers) -> None:
     plan = subparsers.add_parser(
         "plan",
         help="show which losses a gate can detect with a given number of tasks and samples",
-        description="Show which loss a max_drop gate can detect, how often it passes a model "
-        "that loses nothing, and how many tasks or samples a lower threshold requires. "
+        description="Show which loss a max_drop gate can detect, how often the gate passes a "
+        "model that loses nothing, and how many tasks or samples a lower threshold requires. "
         "Nothing is requested.",
     )
     plan.add_argument(
@@ -34,15 +34,21 @@ def add_parser(subparsers: Subparsers) -> None:
         metavar="X",
         help="threshold of the gate (default: 0.1)",
     )
-    plan.add_argument("--preset", choices=PRESETS, default="ci", help="preset (default: ci)")
+    plan.add_argument(
+        "--preset",
+        choices=PRESETS,
+        default="ci",
+        help="preset for the numbers of variants and samples (default: ci)",
+    )
     plan.add_argument("--variants", metavar="N", help="variants per distance")
     plan.add_argument("--samples", metavar="N", help="samples per variant")
-    plan.add_argument("--original-samples", metavar="N", help="samples per original")
+    plan.add_argument("--original-samples", metavar="N", help="samples per original prompt")
     plan.add_argument(
         "--interval",
         choices=("tasks", "reruns"),
         default="tasks",
-        help="what the gate covers: these and other tasks (default), or reruns of these tasks only",
+        help="what the gate's interval covers: these and other tasks (tasks, default), or only "
+        "reruns of these tasks (reruns)",
     )
     plan.add_argument(
         "--pass-rate",
@@ -56,7 +62,7 @@ def add_parser(subparsers: Subparsers) -> None:
         type=float,
         default=0.0,
         metavar="SD",
-        help="standard deviation of the true drop over tasks (default: 0)",
+        help="standard deviation of the true drop between tasks (default: 0)",
     )
     plan.add_argument(
         "--figures",

@@ -35,7 +35,7 @@ def add_parser(subparsers: Subparsers) -> None:
         metavar="KIND:PATH",
         help=(
             "json:PATH, html:PATH, md:PATH, csv:FOLDER, latex:PATH, github or a kind that a "
-            "plugin adds; without any, print the summary"
+            "plugin adds; without this argument, the summary is printed"
         ),
     )
     report.add_argument(

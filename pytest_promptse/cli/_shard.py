@@ -30,8 +30,8 @@ def add_parser(subparsers: Subparsers) -> None:
         help="run all shards on a Ray cluster and merge their records",
         usage="promptse shard run --ray ADDRESS --shards N [options] -- PYTEST-ARGUMENTS",
         description="Run all shards of a test run on a Ray cluster and merge their records. The "
-        "current folder is sent to the cluster, except files that .gitignore excludes. Each "
-        "shard starts with a copy of the store, and its new entries are added to the store.",
+        "current folder is sent to the cluster, except files that .gitignore excludes. Each shard "
+        "starts with a copy of the store, and the new entries of each copy are added to the store.",
     )
     run.add_argument(
         "--ray",

@@ -33,7 +33,10 @@ def add_parser(subparsers: Subparsers) -> None:
     prune = commands.add_parser("prune", parents=[common], help="delete completions or verdicts")
     prune.add_argument("--model", metavar="BACKEND:NAME", help="only completions of this model")
     prune.add_argument(
-        "--older-than", type=float, metavar="DAYS", help="only entries that are older than this"
+        "--older-than",
+        type=float,
+        metavar="DAYS",
+        help="only entries older than this number of days",
     )
     prune.add_argument(
         "--verdicts", action="store_true", help="delete all verdicts and no completions"
@@ -44,22 +47,22 @@ def add_parser(subparsers: Subparsers) -> None:
     export = commands.add_parser(
         "export",
         parents=[common],
-        help="write completions to a file, for replay: or for another store",
+        help="write completions to a file, for a replay or for a different store",
     )
     export.add_argument("--model", metavar="BACKEND:NAME", help="only completions of this model")
     export.add_argument(
         "--format",
         choices=("replay", "store"),
         default="replay",
-        help="replay: lines that the model replay:FILE reads (default); store: all completions and "
-        "verdicts, for promptse store import",
+        help="replay (default) writes completions for the model replay:FILE; store writes "
+        "completions and verdicts for promptse store import",
     )
     export.add_argument(
         "--output",
         type=Path,
         metavar="FILE",
-        help="file to write (default: standard output); with format store, a name that ends in .gz "
-        "is compressed",
+        help="file to write (default: standard output); with format store, a file whose name ends "
+        "in .gz is compressed",
     )
     export.set_defaults(func=_export)
 
@@ -71,7 +74,11 @@ def add_parser(subparsers: Subparsers) -> None:
         "kept, and importing a file twice changes nothing.",
     )
     import_.add_argument(
-        "files", nargs="+", type=Path, metavar="FILE", help="files of store export --format store"
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="file that promptse store export --format store wrote",
     )
     import_.set_defaults(func=_import)
 

@@ -63,18 +63,26 @@ def add_parser(subparsers: Subparsers) -> None:
     """Add both commands. Each sets ``func``, which returns the exit code."""
     _add_templates(subparsers)
     variants = subparsers.add_parser(
-        "variants", help="make, show, measure, check and freeze variants"
+        "variants", help="generate, show, measure, check and freeze variants"
     )
     actions = variants.add_subparsers(title="commands", metavar="COMMAND", required=True)
     make = actions.add_parser("make", help="generate variants of tasks and write them to files")
     _add_making(make)
     make.add_argument(
-        "--into", type=Path, default=_CACHE, help="folder to write (default: %(default)s)"
+        "--into",
+        type=Path,
+        default=_CACHE,
+        help="folder to which the variants are written (default: %(default)s)",
     )
     make.set_defaults(func=_make)
     freeze = actions.add_parser("freeze", help="write variants to a folder that you can commit")
     _add_making(freeze)
-    freeze.add_argument("into", type=Path, help="folder to write, for promptse_variants_dir")
+    freeze.add_argument(
+        "into",
+        type=Path,
+        help="folder to which the variants are written; promptse_variants_dir can then name this "
+        "folder",
+    )
     freeze.set_defaults(func=_make)
     show = actions.add_parser("show", help="show variants and their differences from the original")
     _add_making(show)
@@ -82,7 +90,10 @@ def add_parser(subparsers: Subparsers) -> None:
         "--plain", action="store_true", help="print the variants without marks for their changes"
     )
     show.set_defaults(func=_show)
-    stats = actions.add_parser("stats", help="print levels, measured distances and rejections")
+    stats = actions.add_parser(
+        "stats",
+        help="print the levels, the measured distances and the counts of rejected candidates",
+    )
     _add_making(stats)
     stats.set_defaults(func=_stats)
     edit = actions.add_parser(
@@ -92,7 +103,9 @@ def add_parser(subparsers: Subparsers) -> None:
     edit.add_argument("--task", action="append", help="only the task with this id; repeatable")
     _add_library(edit)
     edit.set_defaults(func=_edit)
-    audit = actions.add_parser("audit", help="check variants in files; exit 1 if one is invalid")
+    audit = actions.add_parser(
+        "audit", help="check variants in files; the exit code is 1 if a variant is invalid"
+    )
     audit.add_argument(
         "folder",
         type=Path,
@@ -115,7 +128,9 @@ def _add_library(parser: argparse.ArgumentParser) -> None:
 
 def _add_templates(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("templates", help="list emotions, personas and contexts")
-    parser.add_argument("name", nargs="?", help="an emotion, trait, level or control condition")
+    parser.add_argument(
+        "name", nargs="?", help="name of an emotion, trait, level or control condition"
+    )
     parser.add_argument(
         "--all", action="store_true", help="print every phrase instead of one of each kind"
     )
@@ -126,8 +141,8 @@ def _add_templates(subparsers: Subparsers) -> None:
 def _add_making(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "source",
-        help="humaneval, a suite file (.promptse.yaml), a test file (.py) for the prompts of its "
-        "marks, a file with one prompt (text, Markdown, code to complete), or - for the prompt on "
+        help="source of the prompts: humaneval, a suite file (.promptse.yaml), a test file with "
+        "marks (.py), a file with one prompt (text, Markdown or code to complete), or - for "
         "standard input",
     )
     parser.add_argument("--task", action="append", help="only the task with this id; repeatable")
@@ -142,8 +157,8 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE|GLOB",
-        help="also make the variants of this prompt template around each task, for "
-        "--promptse-perturb template or both; repeatable",
+        help="also generate variants of this prompt template for each task, as --promptse-perturb "
+        "template or both requires; repeatable",
     )
     parser.add_argument(
         "--distances",
@@ -160,13 +175,13 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
         "--emotions",
         metavar="NAME,…",
         help="emotions of the variants (default: from the suite or ini file, else all); !NAME "
-        "leaves one out",
+        "excludes an emotion",
     )
     parser.add_argument(
         "--exclude-emotions",
         metavar="NAME,…",
-        help="emotions to leave out (default: from the suite or ini file); variants with other "
-        "emotions stay as they are",
+        help="emotions to exclude (default: from the suite or ini file); variants with other "
+        "emotions do not change",
     )
     parser.add_argument(
         "--personalities",

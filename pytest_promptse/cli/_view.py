@@ -24,8 +24,8 @@ def add_parser(subparsers: Subparsers) -> None:
     view = subparsers.add_parser(
         "view",
         help="show a saved record as a page in the browser",
-        description="Serve the HTML page of a saved record on this machine until interrupted. "
-        "For several records on one page, use promptse compare --html.",
+        description="Serve the HTML page of a saved record on this machine until the command is "
+        "interrupted. For several records on one page, use promptse compare --html.",
     )
     view.add_argument("record", metavar="RUN.json", help="path of a record, or name of a baseline")
     view.add_argument(

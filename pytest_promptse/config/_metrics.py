@@ -149,7 +149,8 @@ METRICS: dict[str, Metric] = {
         Metric(
             name="elasticity",
             label="elasticity",
-            threshold_help="minimum elasticity of a suite: 0.8, or per distance 0.1=0.9,0.3=0.7",
+            threshold_help="minimum elasticity of a suite: one value such as 0.8, or values per "
+            "distance such as 0.1=0.9,0.3=0.7",
             may_stop_early=True,
             gate_without_threshold=True,
             by_distance=True,
@@ -237,7 +238,7 @@ METRICS: dict[str, Metric] = {
             direction="at most",
             bounds=(-1.0, 1.0),
             unit="difference",
-            threshold_help="maximum one-sided drop of the worst tenth of the tasks of a suite",
+            threshold_help="maximum one-sided drop in the worst tenth of the tasks of a suite",
             is_compared=False,
             loss_of="scores",
             copies_cause="fail",
@@ -247,7 +248,8 @@ METRICS: dict[str, Metric] = {
             label="share of tasks that flip",
             short_label="flips",
             direction="at most",
-            threshold_help="maximum share of tasks of a suite whose majority verdict changes",
+            threshold_help="maximum share of the tasks of a suite whose majority verdict differs "
+            "between original and variants",
             is_compared=False,
             loss_of="scores",
         ),
@@ -255,8 +257,8 @@ METRICS: dict[str, Metric] = {
             name="odds_ratio",
             label="odds ratio",
             unit="ratio",
-            threshold_help="minimum odds ratio of a suite (variants against originals, by a mixed "
-            "model)",
+            threshold_help="minimum odds ratio of a suite (variants against originals, estimated "
+            "with a mixed model)",
             is_compared=False,
             narrowed_by="No number of tasks excludes 0: take min_task_auc_e or max_drop for a pass",
         ),

@@ -88,7 +88,8 @@ OPTIONS: dict[str, Option] = {
             "require_model",
             _option_types.switch,
             False,
-            "fail if promptse tests are selected but no model is given, instead of skipping them",
+            "fail if promptse tests are selected but no model is given, instead of skipping these "
+            "tests",
         ),
         Option(
             "base_url",
@@ -138,7 +139,8 @@ OPTIONS: dict[str, Option] = {
             "api",
             _option_types.choice("chat", "completions", "responses"),
             None,
-            "API of the server (default: detected with a first request)",
+            "API of the server: chat, completions or responses (default: detected with a first "
+            "request)",
             metavar="NAME",
         ),
         Option(
@@ -168,7 +170,8 @@ OPTIONS: dict[str, Option] = {
             "weighting",
             _option_types.choice("sum", "mean", "uniform"),
             "sum",
-            "weight of a sample in SoftExec: sum or mean of its log-probabilities, or uniform",
+            "weight of a sample in SoftExec: from the sum or the mean of its log-probabilities, "
+            "or uniform (the same for all samples)",
             metavar="NAME",
             marker=True,
         ),
@@ -176,8 +179,8 @@ OPTIONS: dict[str, Option] = {
             "samples",
             _option_types.samples,
             8,
-            "completions per variant; auto samples the variants in rounds and stops when the gates "
-            "are decided (auto:M with M completions each)",
+            "number of completions per variant; auto samples the variants in rounds and stops "
+            "when the gates are decided; auto:M does the same with M completions per variant",
             metavar="M|auto",
             marker=True,
         ),
@@ -185,7 +188,8 @@ OPTIONS: dict[str, Option] = {
             "original_samples",
             _option_types.whole(1),
             None,
-            "completions of the original prompt (default: 4 times samples, at most 64)",
+            "number of completions of the original prompt (default: 4 times the value of samples, "
+            "at most 64)",
             metavar="M",
             marker=True,
         ),
@@ -193,7 +197,7 @@ OPTIONS: dict[str, Option] = {
             "variants",
             _option_types.whole(1),
             4,
-            "variants per distance and task",
+            "number of variants per distance and task",
             metavar="K",
             marker=True,
         ),
@@ -209,7 +213,7 @@ OPTIONS: dict[str, Option] = {
             "emotions",
             _option_types.names,
             None,
-            "emotions of the variants (default: all); !NAME leaves one out",
+            "emotions of the variants (default: all); !NAME excludes an emotion",
             metavar="NAME,…",
             marker=True,
         ),
@@ -217,7 +221,7 @@ OPTIONS: dict[str, Option] = {
             "exclude_emotions",
             _option_types.names,
             (),
-            "emotions to leave out; variants with other emotions stay as they are",
+            "emotions to exclude; variants with other emotions do not change",
             metavar="NAME,…",
             marker=True,
         ),
@@ -282,8 +286,8 @@ OPTIONS: dict[str, Option] = {
             "variant_judge",
             _option_types.text,
             None,
-            "model that decides whether reworded sentences keep their meaning, in variants that "
-            "the rules did not write",
+            "model that decides whether reworded sentences keep their meaning; used for variants "
+            "that the rules did not write",
             metavar="BACKEND:NAME",
         ),
         Option(
@@ -297,8 +301,9 @@ OPTIONS: dict[str, Option] = {
             "template",
             _option_types.texts,
             (),
-            "prompt template around the task: a file, a quoted glob such as 'prompts/*.j2', or "
-            "shipped:NAME; every suite is run once with each template; repeatable",
+            "prompt template into which each task is inserted: a file, a quoted glob such as "
+            "'prompts/*.j2', or shipped:NAME; every suite is run once with each template; "
+            "repeatable",
             metavar="FILE|GLOB",
             marker=True,
             repeatable=True,
@@ -362,7 +367,7 @@ OPTIONS: dict[str, Option] = {
             "family_level",
             _option_types.between(0.001, 0.5),
             None,
-            "maximum probability that chance alone fails any of the confident gates of the run "
+            "maximum probability that any confident gate of the run fails by chance alone "
             "(default: 0.025 for each gate)",
             metavar="P",
         ),
@@ -385,7 +390,7 @@ OPTIONS: dict[str, Option] = {
             "concurrency",
             _option_types.whole(1),
             None,
-            "maximum number of concurrent requests (default: adapts to the server)",
+            "maximum number of concurrent requests (default: adapted to the server)",
             metavar="N",
         ),
         Option(
@@ -413,8 +418,8 @@ OPTIONS: dict[str, Option] = {
             "sandbox",
             _option_types.choice("auto", "bwrap", "docker", "podman", "landlock", "none"),
             "auto",
-            "isolation level of programs; auto (default) selects the strongest that works on "
-            "this machine",
+            "isolation level of programs; auto (default) selects the strongest level that works "
+            "on this machine",
             metavar="LEVEL",
         ),
         Option(
@@ -484,7 +489,7 @@ OPTIONS: dict[str, Option] = {
             "compare",
             _option_types.text,
             None,
-            "compare this run with a baseline, or with a record that a json report wrote",
+            "compare this run with a baseline, or with a record file that the json report wrote",
             metavar="NAME|PATH",
         ),
         Option(
@@ -501,8 +506,8 @@ OPTIONS: dict[str, Option] = {
             "compare_missing",
             _option_types.choice("fail", "warn"),
             None,
-            "outcome if the baseline lacks a suite: fail (default with --promptse-compare-fail) or "
-            "warn, which also allows a missing baseline",
+            "outcome if a suite is missing from the baseline: fail (default with "
+            "--promptse-compare-fail) or warn, which also allows a missing baseline",
             metavar="NAME",
         ),
         Option(
@@ -523,7 +528,8 @@ OPTIONS: dict[str, Option] = {
             "max_age",
             _option_types.above(0),
             None,
-            "maximum age in days of completions in the store; older ones are requested again",
+            "maximum age in days of completions in the store; older completions are requested "
+            "again",
             metavar="DAYS",
         ),
         Option(

@@ -43,8 +43,9 @@ class Example:
     ----------
     call
         A call of the entry point, as in ``'title_case("a b")'``. Its arguments are Python
-        expressions with built-ins, except those that access files, code or attributes by name. The
-        arguments are evaluated outside the sandbox, again for each program.
+        expressions. These expressions may use built-in functions, except functions that access
+        files, code or attributes by name. The arguments are evaluated outside the sandbox, again
+        for each program.
     expect
         The value that the call must return. The values are compared with ``==``: ``1``, ``1.0`` and
         ``True`` are equal, but a list never equals a tuple.
@@ -52,7 +53,7 @@ class Example:
         Name of the built-in exception that the call must raise. Subclasses are accepted too.
     approx
         Relative and absolute tolerance for numbers, in (0, 1). The tolerance applies at any depth
-        of lists, tuples and dictionary values. Without it, floats must be equal.
+        of lists, tuples and dictionary values. Without a tolerance, floats must be equal.
 
     Raises
     ------

@@ -48,16 +48,16 @@ class Task:
         the model to complete, as in HumanEval.
     entry_point
         The name that the check calls. The default is the name that the examples call. Without
-        examples it comes from the prompt: the last ``def`` or ``class`` of a stub, or the first
-        name written like ``name(...)`` in inline code or in a code fence.
+        examples, the default comes from the prompt: the last ``def`` or ``class`` of a stub, or the
+        first name written like ``name(...)`` in inline code or in a code fence.
     reference
         A complete program that solves the task. The ``reference`` model returns it, and its running
         time sets the time limits. The reference never runs in the same sandbox as a model's
         program.
     tests
         Python source that defines ``check(candidate)``, which raises an exception if a program is
-        wrong. The source runs outside the sandbox, in a new namespace for each program. In it, the
-        name of the entry point also refers to `candidate`.
+        wrong. The source runs outside the sandbox, in a new namespace for each program. In this
+        source, the name of the entry point also refers to `candidate`.
     setup
         Python source executed before `tests` in the same namespace, for helpers that the prompt
         defines and the check uses.
@@ -68,11 +68,11 @@ class Task:
     language
         The language of the programs, such as ``go``. The default is the language at the beginning
         of the prompt ("Write a Go program …"), else the language of the settings, else Python.
-        Checks call functions of Python, JavaScript and TypeScript. Programs in other languages are
-        run, so their checks use the fixture `program`.
+        Checks can call functions of programs in Python, JavaScript and TypeScript. Checks can only
+        run programs in other languages, with the fixture `program`.
     program_tests
-        Tests in the language of the program, which run in its process. The check then only reads
-        its exit status.
+        Tests in the language of the program, which run in the process of the program. The check
+        then only reads the exit status of this process.
     check_file
         A file of tests that a framework such as vitest runs in the program's process. The check
         then reads the framework's report. The file determines the language. The default of
@@ -82,9 +82,9 @@ class Task:
     Raises
     ------
     TaskError
-        If the prompt is empty, or if no entry point is given and the prompt contains none. The
-        error is also raised if an example calls a different name, or if both `tests` and `examples`
-        are given.
+        If the prompt is empty, or if no entry point is given and the prompt contains no entry
+        point. The error is also raised if an example calls a different name, or if both `tests` and
+        `examples` are given.
     """
 
     id: str

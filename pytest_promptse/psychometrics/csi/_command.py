@@ -38,9 +38,9 @@ def add_parser(subparsers: Commands) -> None:
         "build",
         help="build a word list of frequent nouns and verbs",
         description=(
-            "Write the most frequent nouns and verbs of a language as JSON Lines. Frequencies come "
-            "from wordfreq, or from the files of --corpus. The same versions of the tools "
-            "give the same list."
+            "Write the most frequent nouns and verbs of a language as JSON Lines. Frequencies "
+            "come from wordfreq, or from the files of --corpus. With the same versions of the "
+            "tools, the list is always the same."
         ),
     )
     build.add_argument("--language", choices=["en", "zh"], required=True)
@@ -63,7 +63,7 @@ def add_parser(subparsers: Commands) -> None:
         "--max-valence",
         type=float,
         metavar="V",
-        help="leave out words whose valence is above V or below -V, in [0, 1]",
+        help="exclude words whose valence is above V or below -V; V is in [0, 1]",
     )
     build.add_argument(
         "--valence",
@@ -75,22 +75,27 @@ def add_parser(subparsers: Commands) -> None:
         ),
     )
     build.add_argument(
-        "--out", type=Path, metavar="FILE", help="file to write (default: standard output)"
+        "--out", type=Path, metavar="FILE", help="output file (default: standard output)"
     )
     build.set_defaults(func=_build)
     score = add_score_parser(
         commands,
         description=(
             "Print optimism, pessimism, neutrality, consistency, reluctancy and kappa with 95 %% "
-            "intervals. FILES are CSV files or experiment folders as the inventory's authors "
-            "published them, or JSON Lines with 'run', 'words' and 'response'."
+            "intervals. FILES are CSV files or experiment folders in the format that the "
+            "inventory's authors published, or JSON Lines with 'run', 'words' and 'response'."
         ),
         score=_scores,
     )
     score.add_argument(
-        "--words", metavar="LIST", help="word list that the numbers of a CSV file refer to"
+        "--words", metavar="LIST", help="word list to which the numbers in a CSV file refer"
     )
-    score.add_argument("--words-per-prompt", type=int, metavar="N", help="batch size (default: 30)")
+    score.add_argument(
+        "--words-per-prompt",
+        type=int,
+        metavar="N",
+        help="number of words in each prompt (default: 30)",
+    )
     score.add_argument(
         "--top", type=int, default=0, metavar="N", help="show the first N words of each class"
     )

@@ -29,15 +29,15 @@ def add_parser(subparsers: Commands) -> None:
     commands = add_commands(
         subparsers,
         "emotionbench",
-        about="import EmotionBench from a clone, and score responses",
+        about="import EmotionBench from a clone of its repository, and score responses",
     )
     load = commands.add_parser(
         "import",
         help="import situations and scales from a clone of the authors' repository",
         description=(
-            "Write the situations and scales of a clone of github.com/CUHK-ARISE/EmotionBench into "
-            "a folder, for the 'situations' and 'scales' settings of suite files. Do not "
-            "publish them: the rights belong to their authors and publishers."
+            "Copy the situations and scales from a clone of github.com/CUHK-ARISE/EmotionBench to "
+            "a folder, for the 'situations' and 'scales' settings of suite files. Do not publish "
+            "these files: the rights belong to their authors and publishers."
         ),
     )
     load.add_argument("folder", type=Path, metavar="DIR", help="folder of the clone")
@@ -46,15 +46,15 @@ def add_parser(subparsers: Commands) -> None:
         type=Path,
         default=Path("emotionbench-imported"),
         metavar="DIR",
-        help="folder to write (default: %(default)s)",
+        help="folder to which the files are written (default: %(default)s)",
     )
     load.set_defaults(func=_import)
     score = add_score_parser(
         commands,
         description=(
-            "Print the change of each factor, of each emotion and overall, next to the change of "
-            "human subjects. FILES are response CSV files as the authors published them, or the "
-            "workbook of their crowd study."
+            "Print how each factor changes, for each emotion and overall, next to the change in "
+            "human subjects. FILES are response CSV files in the authors' format, or the workbook "
+            "of the authors' crowd study."
         ),
         score=_scores,
     )
@@ -62,7 +62,7 @@ def add_parser(subparsers: Commands) -> None:
         "--method",
         choices=["paper", "cluster"],
         default="paper",
-        help="unit of observation: runs (paper, default) or situations (cluster)",
+        help="unit of observation: each run (paper, default) or each situation (cluster)",
     )
 
 
