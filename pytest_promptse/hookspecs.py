@@ -45,7 +45,7 @@ def pytest_promptse_backend(name: str, model: str, options: ModelOptions) -> Bac
     name
         The part of the option's value before the colon.
     model
-        The part after the colon.
+        The part of the option's value after the colon.
     options
         The settings that a backend needs, such as the base URL.
 
@@ -93,7 +93,8 @@ def pytest_promptse_candidates() -> Sequence[str]:  # type: ignore[empty-body]
 
     Returns
     -------
-    Paths or globs of Jinja2 files. The first comment of a file describes its idea.
+    Paths or globs of Jinja2 files. The first comment of each file describes the idea of its
+    template.
     """
 
 
@@ -117,7 +118,8 @@ def pytest_promptse_instruments() -> Sequence[Instrument]:  # type: ignore[empty
 
     A package lists the module with this hook under the entry point group
     ``pytest_promptse.instruments``. The module is imported when pytest collects the first file
-    ``*.NAME.yaml``, and whenever the ``promptse`` command runs. So keep its import fast.
+    ``*.NAME.yaml``, and whenever the ``promptse`` command runs. Therefore, the import of this
+    module must be fast.
 
     Returns
     -------
@@ -132,7 +134,7 @@ def pytest_promptse_names(kind: Literal["backend", "rewriter", "report"]) -> Seq
     Parameters
     ----------
     kind
-        The kind of the names.
+        The kind of names to return.
 
     Returns
     -------

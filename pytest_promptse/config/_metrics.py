@@ -32,25 +32,25 @@ class Metric:
     Attributes
     ----------
     name
-        The key in the record, in lower case with underscores. The name of its gate has hyphens
-        instead of underscores.
+        The metric's key in the record, in lower case with underscores. The name of the metric's
+        gate has hyphens instead of underscores.
     label, short_label
-        The name in messages and tables, and in narrow columns.
+        The metric's name in messages and tables, and a shorter name for narrow columns.
     figure
-        A function that returns the figure of a task from its `TaskOutcomes`. None for built-in
-        metrics that are not a mean over tasks.
+        A function that returns the figure of a task from its `TaskOutcomes`. None for a built-in
+        metric that is not a mean over tasks.
     direction
-        ``"at least"`` if larger values are better.
+        ``"at least"`` if larger values are better, ``"at most"`` if smaller values are better.
     bounds
         The smallest and the largest possible figure of a task.
     unit
-        How values are written: ``"share"`` as a plain number, ``"difference"`` with a sign,
-        ``"ratio"`` with a power of ten if they are large.
+        The format of values. A ``"share"`` is written as a plain number, a ``"difference"`` with a
+        sign, and a large ``"ratio"`` with a power of ten.
     threshold_help
         One line for ``--help`` about the option that sets the threshold, or None if there is no
         gate. The name of the option is ``min_`` or ``max_`` followed by `name`.
     needs_variants
-        False if the figure depends only on the original.
+        False if the figure depends only on the original prompt.
     is_unbiased
         True if the expected figure does not depend on the number of samples. If False, the figure
         is not compared between runs with different numbers of samples.
@@ -61,20 +61,22 @@ class Metric:
     is_compared
         True if the figure is compared with its value in a baseline.
     always_shown
-        True if a comparison shows the figure even without a margin.
+        True if a comparison with a baseline shows the figure even without a margin.
     gate_without_threshold
         True if a suite has an item for the figure even without a threshold.
     by_distance
         True if there is a figure, a threshold and a gate for each distance.
     loss_of
-        ``"scores"`` or ``"rates"`` if variants cannot change the figure by more than the mean score
-        or pass rate of the originals. A gate with a threshold beyond this mean could never fail, so
-        it must not pass either. None if a gate can fail with every threshold.
+        ``"scores"`` if variants change the figure by at most the mean score of the originals,
+        ``"rates"`` if they change it by at most the mean pass rate. A gate with a threshold beyond
+        this mean could never fail, so the gate must not pass either. None if a gate can fail at
+        every threshold.
     copies_cause
         The verdict that can be wrong if a server returns copies of completions. The gate does not
         give this verdict if there are copies. Use ``"fail"`` if the figure subtracts the noise of
-        independent samples, because copies vary more. Use ``"pass"`` for the probability that
-        several attempts pass, because copies pass together.
+        independent samples, because figures of copies vary more. Use ``"pass"`` if the figure is
+        the probability that several attempts pass, because copies of one completion all pass or all
+        fail.
     narrowed_by
         The remedy to print if only the interval that covers unseen tasks contains the threshold.
     """

@@ -23,8 +23,8 @@ class PromptGroup:
     n
         Shape (K,): numbers of samples, each >= 1.
     scores
-        Shape (..., K): what elasticity compares, in [0, 1]: SoftExec in mode ``promptse``, the pass
-        rate in mode ``light``.
+        Shape (..., K): the scores that elasticity compares, in [0, 1]. A score is SoftExec in mode
+        ``promptse`` and the pass rate in mode ``light``.
     """
 
     rates: npt.NDArray[np.float64]
@@ -44,13 +44,14 @@ class TaskOutcomes:
     Attributes
     ----------
     original
-        The original prompt, as a group of one.
+        The original prompt, as a group of one prompt.
     variants
-        The variants of all distances together.
+        The variants at all distances together.
     by_distance
-        The variants of each measured distance.
+        The variants at each measured distance.
     worst_of
-        The number of variants in a worst case: 5, or fewer if a task of the suite has fewer.
+        The number of variants from which the worst one is taken: 5, or fewer if a task of the suite
+        has fewer.
     """
 
     original: PromptGroup

@@ -51,19 +51,19 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # n
 
 
 class SuiteSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The settings that every kind of suite has. Instruments add their own in a subclass.
+    """The settings that every kind of suite has. Instruments add their own settings in a subclass.
 
     A setting ``min_NAME`` or ``max_NAME`` is a bound of the figure ``NAME``. A bound that is not
-    None makes a gate.
+    None creates a gate.
 
     Attributes
     ----------
     persona
         The system prompt of every request.
     temperature, max_tokens, seed
-        Decoding parameters, and the seed for everything that is shuffled or drawn.
+        Decoding parameters, and the seed for all shuffling and random draws.
     min_coverage
-        The minimum share of requested answers that must be readable, in [0, 1].
+        The minimum share of the requested answers that must be readable, in [0, 1].
     """
 
     persona: str | None = None
@@ -97,7 +97,7 @@ class Probe:
     id
         The second part of the item's name.
     job
-        The single sample to draw.
+        The job that draws the single sample of this prompt.
     """
 
     group: str
@@ -107,10 +107,11 @@ class Probe:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FigureGate:
-    """A gate of a suite: the bounds of a figure. ``scope`` is a part of the suite, or None.
+    """A gate of a suite: the bounds of a figure.
 
-    ``name`` is the name of the figure that the gate limits. A missing bound (``low`` or ``high``)
-    is None.
+    ``name`` is the name of the figure that the gate limits. ``scope`` is the part of the suite to
+    which the gate applies, or None for the whole suite. A missing bound (``low`` or ``high``) is
+    None.
     """
 
     name: str
@@ -126,16 +127,16 @@ class SuitePlace:
     Parameters
     ----------
     id
-        The node id of its file.
+        The node id of the suite's file.
     model
         ``BACKEND:NAME``.
     path
-        The file.
+        The path of the file.
     line
         The line of the file at which the settings begin.
     identity_of
-        Returns the values that identify a ``BACKEND:NAME`` in the store. It raises SettingsError
-        for a model that cannot be used.
+        A function that returns the values that identify a ``BACKEND:NAME`` in the store. The
+        function raises SettingsError for a model that cannot be used.
     """
 
     id: str
@@ -153,12 +154,12 @@ class Instrument(ABC):
     name
         The name of the instrument. Its suites are files that end in ``.NAME.yaml``.
     title
-        The title of its results.
+        The title of the instrument's results.
     about
-        What its figures mean, and what they do not.
+        What the instrument's figures mean, and what they do not mean.
     settings
-        The type of the settings in its files. It may be a property that imports the type when
-        needed.
+        The type of the settings in the instrument's files. This attribute may be a property that
+        imports the type when needed.
     """
 
     name: ClassVar[str]
@@ -203,7 +204,7 @@ class Measurement(ABC):
 
     @property
     def gates(self) -> Sequence[FigureGate]:
-        """The gates for which the settings have a bound."""
+        """The gates for which the settings contain a bound."""
         gates: dict[str, FigureGate] = {}
         for field in msgspec.structs.fields(self.settings):
             side, _, name = field.name.partition("_")
@@ -232,26 +233,26 @@ class Measurement(ABC):
         return settings.inconclusive if isinstance(settings, IntervalGateSettings) else "pass"
 
     def next_jobs(self, answers: Mapping[str, Completion]) -> Sequence[Job]:
-        """Return the jobs of the next stage; empty after the last one.
+        """Return the jobs of the next stage, or an empty sequence after the last stage.
 
         `answers` are the responses so far.
 
         Raises
         ------
         SettingsError
-            If the stage is impossible with these answers.
+            If the responses so far do not allow the next stage.
         """
         del answers
         return ()
 
     def stage_word(self, answers: Mapping[str, Completion]) -> str:
-        """Return a short result of a finished stage, for verbose output."""
+        """Return the result of a finished stage in a few words, for verbose output."""
         del answers
         return "done"
 
     @abstractmethod
     def read(self, probe: Probe, completion: Completion) -> str:
-        """Return a short result of one response, such as ``29/30 labelled``.
+        """Return the result of one response in a few words, such as ``29/30 labelled``.
 
         `completion` is the response to `probe`.
         """
@@ -261,7 +262,7 @@ class Measurement(ABC):
         """Return the result, without gates. `answers` maps the keys of jobs to responses."""
 
     def decide(self, gate: FigureGate, result: InstrumentRecord) -> Gate:
-        """Return the decision of a gate on a result."""
+        """Return the decision of a gate about a result."""
         figure = result.figure(gate.name)
         settings = self.settings
         return judged(
@@ -274,7 +275,8 @@ class Measurement(ABC):
     def probe(self, group: str, name: str, text: str, *, max_tokens: int | None = None) -> Probe:
         """Return the probe ``group[name]`` that sends `text`.
 
-        The decoding parameters are those of the settings. `max_tokens` replaces their token limit.
+        The decoding parameters are those of the settings. `max_tokens` replaces the token limit of
+        the settings.
         """
         job = self.job(f"{group}-{name}", text, max_tokens=max_tokens)
         return Probe(group=group, id=name, job=job)
@@ -282,7 +284,7 @@ class Measurement(ABC):
     def job(
         self, name: str, text: str, *, model: str | None = None, max_tokens: int | None = None
     ) -> Job:
-        """Return the job of one sample.
+        """Return the job that draws one sample.
 
         The seed of the job is a hash of the suite's seed and of `name`, so it does not depend on
         the model.
@@ -297,7 +299,7 @@ class Measurement(ABC):
             A different model, which judges responses. This model runs without the persona and at
             temperature 0.
         max_tokens
-            Replaces the limit of the settings.
+            A token limit that replaces the limit of the settings.
         """
         settings, place = self.settings, self.place
         prompt = Prompt(user=text, system=None if model else settings.persona)
@@ -333,7 +335,7 @@ class Measurement(ABC):
     ) -> InstrumentRecord:
         """Return the record of a result. The parameters are fields of `InstrumentRecord`.
 
-        `log` has the responses to the decisive probes. `data` may be any dataclass or struct.
+        `log` contains the responses to the decisive probes. `data` may be any dataclass or struct.
         """
         return InstrumentRecord(
             instrument=self.instrument.name,
@@ -392,7 +394,7 @@ class AnswerLog:
             self._bad.append((badness, answer))
 
     def worst(self) -> list[AnswerRecord]:
-        """Return the worst responses, the worst first."""
+        """Return the worst responses, in order of decreasing badness."""
         ranked = sorted(self._bad, key=lambda pair: -pair[0])
         return [answer for _, answer in ranked[:_WORST_SHOWN]]
 

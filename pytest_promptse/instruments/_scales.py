@@ -65,13 +65,13 @@ class Scale:
         The text above the items in the prompt. A situation, if there is one, precedes these
         instructions.
     categories
-        The item numbers of each total, by the name of the total.
+        The numbers of the items that are combined in each total, by the name of the total.
     reverse
         Numbers of the items that are scored as ``low + high - rating``.
     compute
         How the total of a category is computed from its ratings.
     source
-        The source of items and scoring key.
+        The source of the items and of the scoring key.
     """
 
     name: str
@@ -85,12 +85,12 @@ class Scale:
     source: str = ""
 
     def totals(self, ratings: Mapping[int, int]) -> dict[str, float]:
-        """Return the total of each category: sum, twice the sum or mean, as ``compute`` states.
+        """Return the sum, twice the sum or the mean of each category, as selected by ``compute``.
 
         Parameters
         ----------
         ratings
-            The rating of each item, in [low, high], by its number from 1.
+            The rating of each item, in [low, high], by the item's number, which counts from 1.
 
         Raises
         ------
@@ -114,7 +114,7 @@ class Scale:
         return totals
 
     def plain(self) -> Scale:
-        """Return the scale with plain sums and no reversed items, as in the paper's Table 5."""
+        """Return the scale with plain sums and no reversed items, as in EmotionBench's Table 5."""
         return replace(self, reverse=frozenset(), compute="sum")
 
 
@@ -138,7 +138,7 @@ class Ratings:
 
     @property
     def malformed(self) -> bool:
-        """True if there is a problem that is not harmless."""
+        """True if the response has a problem that is not harmless."""
         return any(kind not in _HARMLESS for kind in self.problems)
 
 
@@ -173,9 +173,10 @@ def read_ratings(
     """Return the ratings in `response` to a prompt that listed the items in `order`.
 
     A line is matched to an item by the number and by the text of the item. If number and text
-    disagree, the text decides. ``4/5`` and ``5 (extremely)`` are ratings; on a scale to 5, 3.5 and
-    7 are not. Bare numbers are assigned in the prompt's order if there is exactly one for each
-    item. No rating is imputed: an item without one clear rating has none.
+    disagree, the text decides. On a scale from 1 to 5, ``4/5`` and ``5 (extremely)`` are ratings,
+    but ``3.5`` and ``7`` are not. If a response consists of exactly one number for each item, the
+    numbers are assigned in the prompt's order. Ratings are never imputed: an item without a single
+    clear rating has no rating.
 
     Parameters
     ----------

@@ -23,7 +23,8 @@ class TransientError(ModelError):
     Parameters
     ----------
     retry_after
-        The pause in seconds that the server requested, at least 0; None if it requested none.
+        The pause in seconds that the server requested, at least 0, or None if the server requested
+        no pause.
     overloaded
         True if the server refused the request because of too many requests (HTTP 429 or 503). The
         sampler then sends fewer requests concurrently.
@@ -89,9 +90,10 @@ class Completion:
     finish_reason
         Why generation ended.
     n_tokens, logprob
-        Number of generated tokens, and their natural log-probability under the model
-        distribution, before temperature and top-p if the server offers that. None if the model
-        does not report them. A log-probability that is NaN or above 0 becomes None.
+        Number of generated tokens, and their natural log-probability under the model distribution.
+        If the server supports it, this is the distribution before temperature and top-p. Both are
+        None if the model does not report them. A log-probability that is NaN or above 0 becomes
+        None.
     """
 
     index: int
@@ -151,12 +153,12 @@ class Request:
     prompt, decoding
         The prompt and the decoding parameters to send.
     n, first
-        The number of samples, at least 1, and the index of the first one, at least 0.
+        The number of samples, at least 1, and the index of the first sample, at least 0.
     seed
         Seed of this request, in [0, 2³¹).
     task_id, variant_id, template
-        Identify the variant, for backends that look up completions. ``template`` is the name of the
-        prompt template, or None without a template.
+        Ids of the task and the variant, and the name of the prompt template, for backends that look
+        up completions. ``template`` is None without a prompt template.
     reference
         The reference solution of the task, for the ``reference`` backend only.
     """
@@ -174,7 +176,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Response:
-    """The completions of one request, and their usage."""
+    """The completions of one request, and the tokens that they used."""
 
     completions: tuple[Completion, ...]
     usage: Usage = field(default_factory=Usage)
@@ -182,7 +184,7 @@ class Response:
 
 @dataclass(frozen=True, kw_only=True)
 class Capabilities:
-    """The capabilities of a started model. They are part of the record.
+    """The capabilities of a started model, which are part of the record.
 
     Attributes
     ----------
@@ -197,7 +199,7 @@ class Capabilities:
     refused
         Decoding fields that the server does not accept.
     details
-        Further facts for the record, such as versions.
+        Further facts about the model for the record, such as versions.
     """
 
     form: Literal["chat", "completion"]
@@ -212,7 +214,7 @@ class Backend(Protocol):
 
     @property
     def spec(self) -> str:
-        """``BACKEND:NAME`` as the user wrote it."""
+        """The model in the form ``BACKEND:NAME``, as the user wrote it."""
 
     @property
     def identity(self) -> Mapping[str, str]:
@@ -269,7 +271,7 @@ class RequestUsage:
         self.refused = False
 
     def refuse(self) -> None:
-        """Record that the server refused the request, so that it used no tokens."""
+        """Record that the server refused the request, which therefore used no tokens."""
         self.refused = True
 
 
@@ -295,12 +297,13 @@ class Remote(Protocol):
         """Raise SettingsError if no request can succeed, for example because the key is missing."""
 
     async def reach(self, guard: BudgetGuard) -> Capabilities:
-        """Start the model. Each request that is sent for this must be inside ``guard()``.
+        """Start the model. Every request that the start sends must be inside ``guard()``.
 
         Parameters
         ----------
         guard
-            Returns a context manager for each request. It checks the budget and counts usage.
+            Returns a context manager for each request. The context manager checks the budget and
+            counts usage.
         """
 
 

@@ -19,20 +19,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelOptions:
-    """Options of a model besides its name.
+    """Options of a model in addition to its name.
 
     Parameters
     ----------
     base_url
-        Address of an OpenAI-compatible server, for example ``http://localhost:8000/v1``. None means
-        OpenAI, or the provider's own address. Used by ``openai`` and ``litellm``.
+        Address of an OpenAI-compatible server, for example ``http://localhost:8000/v1``. None
+        selects the address of OpenAI or of the provider. Of the built-in backends, only ``openai``
+        and ``litellm`` use this address.
     api
-        The API of the server; None to detect it. ``ct2`` and ``tiny`` ignore it and follow the chat
-        template of the model.
+        The API of the server, or None to detect the API. ``ct2`` and ``tiny`` ignore this option
+        and follow the chat template of the model.
     timeout
         Time limit of one request to a server, in seconds.
     gateway
-        Headers, certificates and proxy for ``openai``.
+        Headers, certificates and proxy for requests of ``openai``.
     vllm_args
         Engine arguments for ``vllm``: options of ``vllm serve`` without the dashes.
     """

@@ -11,11 +11,10 @@ Interval = tuple[float, float]
 
 
 class LightRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The suite's figures by PromptSELight, which compares pass rates alone.
+    """The suite's figures computed by PromptSELight, which compares pass rates alone.
 
-    ``auc_e_null`` is the noise ceiling: the expected AUC-E of a stable model with the same pass
-    rates of the originals. ``excess`` is the part of 1 - AUC-E that sampling noise does not
-    explain.
+    ``auc_e_null`` is the noise ceiling: the expected AUC-E of a stable model whose originals have
+    the same pass rates. ``excess`` is the part of 1 - AUC-E that sampling noise does not explain.
     """
 
     elasticity: Curve
@@ -56,7 +55,10 @@ class RobustnessRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BinRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Samples with a confidence in (lower, upper], and their means (None in an empty bin)."""
+    """One bin of a calibration: the samples with a confidence in (lower, upper].
+
+    ``confidence`` and ``pass_rate`` are means over these samples, or None in an empty bin.
+    """
 
     lower: float
     upper: float
@@ -69,7 +71,7 @@ class CalibrationRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Calibration of the confidence, exp(logprob / tokens), of ``n`` samples.
 
     ``overconfident`` is the share of samples that failed with a confidence of at least
-    ``threshold``; ``underconfident`` is the share that passed with a lower one.
+    ``threshold``; ``underconfident`` is the share of samples that passed with a lower confidence.
     """
 
     n: int
@@ -87,9 +89,9 @@ Calibrations = dict[str, CalibrationRecord]
 class RoundsRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The end of a suite that was sampled in rounds.
 
-    The suite ended at interim analysis ``look`` of at most ``looks``, after ``n_variants`` variants
-    and ``completions`` of at most ``max_completions`` completions. ``decided`` is True if every
-    gate with a threshold was decided.
+    The suite ended at interim analysis ``look`` out of at most ``looks``. By then it had measured
+    ``n_variants`` variants. ``completions`` is the number of completions that it used, out of at
+    most ``max_completions``. ``decided`` is True if every gate with a threshold was decided.
     """
 
     look: int
@@ -103,9 +105,10 @@ class RoundsRecord(msgspec.Struct, frozen=True, kw_only=True):
 class EstimateRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A figure of a suite with its intervals.
 
-    ``ci95`` is the resampled interval, which covers other tasks that are like the measured ones.
-    ``exact`` also covers tasks that are different, because it assumes the worst possible value for
-    unmeasured tasks. ``note`` is added to the name of the figure, as in ``worst of 5``.
+    ``ci95`` is the resampled interval, which covers other tasks that are similar to the measured
+    ones. ``exact`` also covers tasks that are different, because it assumes the worst possible
+    value for unmeasured tasks. ``note`` is a text that is added to the name of the figure, such as
+    ``worst of 5``.
     """
 
     value: float | None
@@ -117,9 +120,10 @@ class EstimateRecord(msgspec.Struct, frozen=True, kw_only=True):
 class MetricRecord(msgspec.Struct, frozen=True, kw_only=True):
     """How reports show a metric, even if the plugin that adds it is not installed.
 
-    ``label`` is its name in messages and tables, ``short_label`` in narrow columns. ``direction``
-    is ``at least`` if larger values are better. ``unit`` defines how values are written. ``option``
-    is the setting of its threshold, or None without a gate.
+    ``label`` is the metric's name in messages and tables, and ``short_label`` its name in narrow
+    columns. ``direction`` is ``at least`` if larger values are better. ``unit`` defines how values
+    are written. ``option`` is the setting for the metric's threshold, or None if the metric has no
+    gate.
     """
 
     label: str
@@ -130,13 +134,14 @@ class MetricRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ControlLevelRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The length-matched control at one distance.
+    """The results of the length-matched control condition at one distance.
 
-    The figures cover the ``n_tasks`` tasks that have both kinds of variants.
+    The figures cover the ``n_tasks`` tasks that have both variants and control variants.
 
     ``loss`` is the mean score of the originals minus that of the variants with emotion and persona.
-    ``control_loss`` is the same for the control variants, and ``excess_loss`` is the difference of
-    the two. ``words_added`` and ``control_words_added`` are mean numbers of added words.
+    ``control_loss`` is the mean score of the originals minus that of the control variants.
+    ``excess_loss`` is ``loss`` minus ``control_loss``. ``words_added`` and ``control_words_added``
+    are mean numbers of added words.
     """
 
     n_tasks: int
@@ -148,7 +153,7 @@ class ControlLevelRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ControlRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The loss of a suite that remains after subtracting the effect of length.
+    """The loss of a suite that remains after subtracting the effect of prompt length.
 
     Attributes
     ----------
@@ -157,7 +162,8 @@ class ControlRecord(msgspec.Struct, frozen=True, kw_only=True):
     n_planned, n_measured
         Numbers of control variants.
     loss, control_loss, excess_loss
-        Areas under the curves over all distances, as for AUC-E. None if a distance is missing.
+        Areas under the loss curves over all distances, computed as for AUC-E. None if a distance is
+        missing.
     levels
         The figures by distance.
     """
@@ -175,8 +181,8 @@ class AnswersRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The number ``n`` of completions, and how many completions of each prompt are distinct.
 
     ``equal_pairs`` counts pairs of equal completions of the same prompt. ``expected_pairs`` is
-    roughly the largest number that chance explains in independent samples, or None without
-    log-probabilities.
+    roughly the largest number of equal pairs that chance explains in independent samples, or None
+    without log-probabilities.
     """
 
     n: int

@@ -45,7 +45,7 @@ def encode(record: Record) -> Iterator[bytes]:
     Parameters
     ----------
     record
-        The record. Its tasks are encoded one at a time, so they need not fit in memory at once.
+        The record. The tasks are encoded one at a time, so they need not fit in memory together.
     """
     # Line breaks occur only between values, so the indentation of a line shows its depth.
     head, tail = _indented(msgspec.structs.replace(record, tasks=[])).split(b'\n "tasks": []')

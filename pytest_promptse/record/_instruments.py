@@ -29,11 +29,10 @@ __all__ = [
 class FigureRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A figure with its 95 % interval. ``value`` is None if it could not be computed.
 
-    Comparisons show the figures of one ``group`` as one table, so they must have the same
-    ``kind``. The terminal shows only groups whose figures have ``brief`` set. ``reference`` is a
-    value to compare with, such as a norm, and ``baseline`` the value in the baseline of the run.
-    If ``correlated`` is True, comparisons show the correlation of the figure with AUC-E over
-    models.
+    Comparisons show the figures of one ``group`` as one table, so they must have the same ``kind``.
+    The terminal shows only groups whose figures have ``brief`` set to True. ``reference`` is a
+    value to compare with, such as a norm, and ``baseline`` the value in the baseline of the run. If
+    ``correlated`` is True, comparisons show the correlation of the figure with AUC-E over models.
     """
 
     name: str
@@ -51,8 +50,8 @@ class FigureRecord(msgspec.Struct, frozen=True, kw_only=True):
 class BoundsRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A gate of an instrument's suite: the range from ``low`` to ``high`` for a figure.
 
-    A missing bound is None. ``scope`` is a part of the suite, or None for all of it. ``verdict`` is
-    None if the figure was not measured.
+    A missing bound is None. ``scope`` is the part of the suite to which the gate applies, or None
+    for the whole suite. ``verdict`` is None if the figure was not measured.
     """
 
     name: str
@@ -92,9 +91,10 @@ class InstrumentRecord(msgspec.Struct, frozen=True, kw_only=True):
     heading, brief
         The suite in a few words, and its result in one line.
     n_planned, n_responses
-        The number of prompts from which the figures are computed, and how many were answered.
+        The number of prompts from which the figures are computed, and the number of responses to
+        them.
     blocks
-        What reports show, in this order.
+        The tables, texts and plots that reports show, in this order.
     problems, worst
         Faults of responses by kind, and the responses with the most faults.
     conditions
@@ -104,7 +104,7 @@ class InstrumentRecord(msgspec.Struct, frozen=True, kw_only=True):
     baseline
         The name of the baseline with which the figures are compared.
     data
-        Results in the instrument's own form.
+        Results in the instrument's own format.
     """
 
     instrument: str

@@ -39,18 +39,19 @@ SCHEMA = "promptse.run/1"
 class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One suite with one model and one prompt template.
 
-    ``n_measured`` of its ``n_variants`` variants were measured. ``rounds`` is set only if the suite
-    was sampled in rounds and has ended. ``line`` is the first line of the suite in its file.
-    ``template_sha256`` identifies the template in ``Record.templates``.
+    Of the ``n_variants`` variants of the suite, ``n_measured`` were measured. ``rounds`` is set
+    only if the suite was sampled in rounds and has ended. ``line`` is the first line of the suite
+    in its file. ``template_sha256`` identifies the template in ``Record.templates``.
 
-    ``estimates`` has the measured figures by the names in ``Record.metrics``. Five of these values
-    are also separate fields: ``pass_at_1``, ``auc_e`` with its ``ci95``, ``excess`` and ``drop``.
-    These fields always equal the values in ``estimates``.
+    ``estimates`` contains the measured figures, by their names in ``Record.metrics``. Five of these
+    values are also separate fields: ``pass_at_1``, ``auc_e`` with its ``ci95``, ``excess`` and
+    ``drop``. These fields always equal the values in ``estimates``.
 
-    Intervals named ``ci95`` cover further tasks like the measured ones. Intervals named ``exact``
-    cover any unseen tasks. ``speaks_for`` is what the intervals cover: ``tasks``,
-    ``tasks+emotions``, or ``reruns`` (always with one task). ``control`` is None without a control
-    condition; control variants are not included in any other figure.
+    Intervals named ``ci95`` cover unseen tasks that are similar to the measured ones. Intervals
+    named ``exact`` cover any unseen tasks. ``speaks_for`` names what the intervals cover, as
+    ``tasks``, ``tasks+emotions`` or ``reruns``. ``speaks_for`` is always ``reruns`` for a suite
+    with one task. ``control`` is None without a control condition. Control variants are not
+    included in any other figure.
     """
 
     id: str
@@ -108,11 +109,11 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One task of one suite with one model. ``texts`` are the texts of its samples by key.
+    """One task of one suite with one model. ``texts`` contains the texts of the samples, by key.
 
-    ``p_adjusted`` is the ``p_value`` of AUC-E, adjusted by Benjamini-Hochberg over the tasks of the
-    suite. ``drop`` is None without an original or variants. ``controls`` are the variants of the
-    control condition.
+    ``p_adjusted`` is the ``p_value`` of AUC-E, adjusted by the Benjamini-Hochberg method over the
+    tasks of the suite. ``drop`` is None if the task has no measured original or no measured
+    variants. ``controls`` are the variants of the control condition.
     """
 
     id: str
@@ -139,18 +140,19 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
 class SubgroupRecord(msgspec.Struct, frozen=True, kw_only=True):
     """All variants with one value of a trait, at one distance.
 
-    ``distance`` is None for all distances together.
+    ``distance`` is None if the subgroup contains the variants at all distances.
 
-    ``trait`` is ``emotion``, ``technical``, ``experience`` or ``collaboration``, or ``personality``
-    if a persona does not consist of these three. ``value`` is one of its values. ``change`` is the
-    mean difference between the pass rates of the variants and of their originals. The mean covers
-    the ``n_variants`` variants whose texts have a cue of the value. ``n_without_cue`` counts the
-    variants that have the value only as a label; they are left out. If a rewriter records no cues,
-    its variants are grouped by their labels.
+    ``trait`` is ``emotion``, ``technical``, ``experience`` or ``collaboration``. If personas do not
+    consist of the latter three, ``trait`` is ``emotion`` or ``personality``. ``value`` is the
+    trait's value that the variants share. ``change`` is the mean difference between the pass rates
+    of the variants and of their originals. The mean covers the ``n_variants`` variants whose texts
+    have a cue of the value. ``n_without_cue`` counts the variants that have the value only as a
+    label and are therefore left out. If a rewriter records no cues, its variants are grouped by
+    their labels.
 
     ``p_value`` tests whether variants with this value pass as often as those with the other values
-    of the trait, by shuffling the values within task and distance. ``p_adjusted`` is adjusted by
-    Benjamini-Hochberg over all subgroups of the model.
+    of the trait, by shuffling the values within task and distance. ``p_adjusted`` is the p-value
+    adjusted by the Benjamini-Hochberg method over all subgroups of the model.
     """
 
     trait: str
@@ -166,7 +168,8 @@ class SubgroupRecord(msgspec.Struct, frozen=True, kw_only=True):
 class SubgroupsRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Subgroups of the variants of one model with one prompt template, over all of its suites.
 
-    ``calibration`` is by quadrant of emotion, ``emotions`` by emotion.
+    ``calibration`` contains a calibration for each quadrant of emotion, and ``emotions`` one for
+    each emotion.
     """
 
     model: str
@@ -177,7 +180,11 @@ class SubgroupsRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InvocationRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The pytest command line: its folder, relative to the root directory, and promptse options."""
+    """The pytest command line.
+
+    ``directory`` is the working directory of the command, relative to the root directory.
+    ``options`` are the promptse options of the command.
+    """
 
     directory: str
     options: list[str]
@@ -187,8 +194,8 @@ class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The usage of the run.
 
     ``cached`` is the number of completions from the store. ``oldest`` is the time at which the
-    first of them was stored. ``batch_cost`` is the cost of the completions that came from batches
-    with a price.
+    oldest of these completions was stored. ``batch_cost`` is the cost of the completions that came
+    from batches with a price.
     """
 
     requests: int
@@ -201,7 +208,7 @@ class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RejectedText(msgspec.Struct, frozen=True, kw_only=True):
-    """A text that a model wrote for a variant, and that was not accepted.
+    """A text that a model wrote for a variant, and that was rejected.
 
     Attributes
     ----------
@@ -229,7 +236,7 @@ class RewritingRecord(msgspec.Struct, frozen=True, kw_only=True):
     model
         The model as ``BACKEND:NAME``.
     instruction
-        The instruction, before the values of each task are inserted.
+        The instruction to the model, before the values of each task are inserted.
     variants
         Number of variants whose texts were judged.
     texts
@@ -266,7 +273,7 @@ class ErrorRecord(msgspec.Struct, frozen=True, kw_only=True):
 class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A model with its capabilities, which are None if the model was never started.
 
-    ``identity`` identifies the model's completions in the store.
+    ``identity`` contains the values that identify the model's completions in the store.
     """
 
     spec: str
@@ -296,10 +303,11 @@ class TemplateRecord(msgspec.Struct, frozen=True, kw_only=True):
 class ComparedRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One metric of this run and of the baseline, over the variants that both have.
 
-    ``difference`` is ``current`` - ``baseline`` with its paired 95 % interval. ``exact`` is the
-    interval that also covers unseen tasks. ``verdict`` is ``pass`` if both intervals exclude a loss
-    of ``margin`` or more, and ``fail`` if ``ci95`` excludes every smaller loss. Otherwise it is
-    ``inconclusive``, or None without a margin or without both values.
+    ``difference`` is ``current`` minus ``baseline``, and ``ci95`` is its paired 95 % interval.
+    ``exact`` is the interval that also covers unseen tasks. ``verdict`` is ``pass`` if both
+    intervals exclude a loss of ``margin`` or more, and ``fail`` if ``ci95`` excludes every smaller
+    loss. Otherwise ``verdict`` is ``inconclusive``, or None without a margin or if one of the two
+    values is missing.
     """
 
     metric: str
@@ -316,9 +324,10 @@ class ComparedRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BaselineRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The baseline: the name or path given by the user, and its time and commit.
+    """The baseline: the name or path that the user gave, and the time and commit of its run.
 
-    ``finished`` is the time in ISO 8601, and ``commit`` is None outside of a repository.
+    ``finished`` is the time in ISO 8601 at which the run finished. ``commit`` is None outside of a
+    repository.
     """
 
     name: str
@@ -332,11 +341,12 @@ class ComparisonRecord(msgspec.Struct, frozen=True, kw_only=True):
     Attributes
     ----------
     model, baseline_model
-        None if the baseline, or this run, lacks the suite. In that case, there are no figures.
+        The models of the two runs. `model` is None if this run lacks the suite, and
+        `baseline_model` is None if the baseline lacks it. In both cases, there are no figures.
     mode
         The mode of the compared scores.
     differences
-        Settings and properties that differ, as pairs (this run, baseline).
+        Settings and properties that differ, as pairs of values (this run, baseline).
     prompts_changed
         Tasks whose prompt was edited.
     notes
@@ -393,10 +403,10 @@ class EntailmentRecord(msgspec.Struct, frozen=True, kw_only=True):
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """One run, or one shard of a run.
 
-    ``metrics`` describes the figures of suites by name. ``usage`` includes the requests of an
-    ``llm:`` rewriter and of ``--promptse-variant-judge``.
-    ``shard`` is the plan of a sharded run. Only ``promptse merge`` reads it, which must have the
-    version that wrote the record.
+    ``metrics`` describes each figure of the suites, by its name. ``usage`` includes the requests of
+    an ``llm:`` rewriter and of ``--promptse-variant-judge``. ``shard`` is the plan of a sharded
+    run. Only ``promptse merge`` reads this plan, and its version must be the version that wrote the
+    record.
     """
 
     schema: str

@@ -23,9 +23,10 @@ Kind: TypeAlias = Literal[
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True):
-    """A column. ``key`` is its name in CSV. The terminal shows only ``brief`` columns.
+    """A column of a table. The terminal shows the column only if ``brief`` is True.
 
-    ``title`` is the heading, and ``kind`` defines the format of the cells.
+    ``title`` is the heading, ``key`` is the name of the column in CSV files, and ``kind`` defines
+    the format of the cells.
     """
 
     title: str
@@ -37,8 +38,9 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
 class Table(msgspec.Struct, frozen=True, kw_only=True, tag="table"):
     """A table. A cell is a text, a number, the two limits of an interval, or None.
 
-    ``name`` is the name of the CSV file without its extension. The terminal shows the first
-    ``brief`` rows: all rows if ``brief`` is None, and no table if ``brief`` is 0.
+    ``name`` is the name of the CSV file without its extension. The terminal shows only the first
+    ``brief`` rows, or all rows if ``brief`` is None. The terminal omits the table if ``brief`` is
+    0.
     """
 
     name: str
@@ -78,7 +80,7 @@ class Prose(msgspec.Struct, frozen=True, kw_only=True, tag="prose"):
 class Listing(msgspec.Struct, frozen=True, kw_only=True, tag="listing"):
     """Text whose line breaks are kept, such as a diff or lines to paste.
 
-    The terminal shows a listing only if it is ``brief``, or with ``-v``.
+    The terminal shows a listing only if ``brief`` is True, or with ``-v``.
     """
 
     title: str
@@ -98,7 +100,7 @@ class Bars(msgspec.Struct, frozen=True, kw_only=True, tag="bars"):
 
 
 class PlottedInterval(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of a plot of intervals. ``reference`` is a value to compare with."""
+    """One row of a plot of intervals. ``reference`` is a value with which ``value`` is compared."""
 
     label: str
     value: float | None
@@ -107,10 +109,10 @@ class PlottedInterval(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Intervals(msgspec.Struct, frozen=True, kw_only=True, tag="intervals"):
-    """A plot of values with their 95 % intervals, one for each row.
+    """A plot that shows one value with its 95 % interval for each row.
 
-    ``axis`` is the label of the values with their unit, and ``reference`` the label of the values
-    to compare with.
+    ``axis`` is the label of the values with their unit. ``reference`` is the label of the reference
+    values.
     """
 
     title: str

@@ -46,13 +46,14 @@ def rows(record: Record, level: str) -> Iterator[Row]:
         variants of the control condition, with the columns of ``variants``. If the run recorded all
         samples (``--promptse-record-samples all``), ``samples`` has one row for each completion of
         originals and variants. Otherwise it has one row for each distinct outcome, with its count
-        ``n``. ``figures`` has the figures of all suites of instruments. ``NAME-TABLE`` has the rows
-        of a table of the instrument ``NAME``, over all of its suites.
+        ``n``. ``figures`` contains the figures of all suites of instruments. ``NAME-TABLE``
+        contains the rows of the table ``TABLE`` of the instrument ``NAME``, from all suites of the
+        instrument.
 
     Raises
     ------
     RecordError
-        If there is no such level.
+        If the record has no such level.
     """
     of_instruments = _instrument_tables(record)
     if level == _FIGURES or level in of_instruments:
@@ -96,7 +97,8 @@ def frame(record: Record, level: str, *, library: Library | None = None) -> Any:
         ``suites``, ``tasks``, ``variants``, ``controls``, ``samples``, ``figures`` or a table of an
         instrument; see `rows`.
     library
-        ``pandas`` or ``polars``. None selects the one that is installed, or pandas if both are.
+        ``pandas`` or ``polars``. None selects the installed library, or pandas if both are
+        installed.
 
     Returns
     -------
@@ -105,7 +107,7 @@ def frame(record: Record, level: str, *, library: Library | None = None) -> Any:
     Raises
     ------
     RecordError
-        If there is no such level, or the library is not installed.
+        If the record has no such level, or if the library is not installed.
     """
     table = list(rows(record, level))
     libraries = get_args(Library)

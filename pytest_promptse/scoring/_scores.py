@@ -196,9 +196,9 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 
     ``verdict`` is None if there was nothing to decide: no threshold, or no measured figure.
     ``task`` is None for a gate of the whole suite. ``ci95`` is the 95 % interval of ``value``, and
-    ``exact`` the interval that also covers tasks outside the suite. All are in the unit of
-    ``threshold``. ``excess`` is the excess sensitivity of the same figure. ``message`` and each of
-    ``warnings`` are one line.
+    ``exact`` the interval that also covers tasks outside the suite. ``value`` and the intervals are
+    in the unit of ``threshold``. ``excess`` is the excess sensitivity of the same figure.
+    ``message`` is one line, and so is each of ``warnings``.
     """
 
     name: str
@@ -214,12 +214,13 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskDrop(msgspec.Struct, frozen=True, kw_only=True):
-    """The drop of one task, the mean pass rate of its original minus that of its variants.
+    """The drop of one task: the pass rate of its original minus the mean pass rate of its variants.
 
-    ``ci95`` covers a rerun of the same prompts. ``shrunken`` is between ``value`` and the mean of
-    the suite. On average, it is closer to the true drop than ``value``. ``equivalent`` is True if
-    the interval for two one-sided tests at 5 % excludes a drop and a gain of ``margin`` or more.
-    The margin is the threshold of the suite's drop, or 0.1 without a threshold.
+    ``ci95`` is an interval for a rerun of the same prompts. ``shrunken`` is between ``value`` and
+    the mean of the suite. On average, ``shrunken`` is closer to the true drop than ``value``.
+    ``equivalent`` is True if the interval for two one-sided tests at 5 % excludes a drop and a gain
+    of ``margin`` or more. The margin is the threshold of the suite's drop, or 0.1 without a
+    threshold.
     """
 
     value: float
@@ -232,10 +233,11 @@ class TaskDrop(msgspec.Struct, frozen=True, kw_only=True):
 class Ranked(msgspec.Struct, frozen=True, kw_only=True):
     """One entry of a ranking: a template or a model, over the common tasks and variants.
 
-    ``figures`` has the compared metrics by name, each None if it was not measured. ``standing`` is
-    ``first`` for the first entry. For every later entry, it is the reason for its place: ``drops
-    more`` than the first entry, ``solves fewer`` variants than another entry, or ``undecided`` if
-    the intervals do not decide.
+    ``figures`` contains the compared metrics by name, each None if it was not measured.
+    ``standing`` is ``first`` for the first entry, and states the reason for the place of every
+    later entry. A later entry has ``solves fewer`` if it solves fewer variants than a different
+    entry. Otherwise the entry has ``drops more`` if its drop is larger than that of the first
+    entry, or ``undecided`` if the intervals do not decide.
 
     ``tokens_per_solved`` and ``cost_per_solved`` are the tokens and the cost of one attempt at the
     original prompt, divided by pass@1. Both are None without token counts or if no task is solved,
@@ -255,8 +257,9 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """A metric of ``name`` minus that of ``other``, paired by task.
 
     The intervals ``ci95`` of all differences of a ranking have a joint confidence level of 95 %.
-    ``better`` is the entry with the better figure, or None if the interval contains 0: the pair is
-    undecided. With a single task, the intervals cover reruns of its prompts, not other tasks.
+    ``better`` is the entry with the better figure, or None if the interval contains 0, so that the
+    pair is undecided. With a single task, the intervals cover reruns of its prompts, not other
+    tasks.
     """
 
     metric: str

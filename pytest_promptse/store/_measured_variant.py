@@ -51,22 +51,22 @@ class VariantRecord(Variant, frozen=True, kw_only=True):
     id
         The part of the pytest item's id that identifies the variant.
     text
-        The text of the variant: the task, or the whole prompt if the template is reworded too. Its
-        name in JSON is ``prompt``.
+        The text of the variant: the task, or the whole prompt if the template is reworded too. The
+        JSON name of this field is ``prompt``.
     node
-        The pytest item that measures the variant, relative to the root directory, or None if its
-        name is unknown.
+        The node id of the pytest item that measures the variant, relative to the root directory, or
+        None if it is unknown.
     n, pass_rate
         Number of samples, and the share of them that passed.
     causes
         Number of failed samples by cause.
     details
-        One example of each cause.
+        The message of one failed sample for each cause.
     samples
         The most frequent outcomes, with at least one of every cause. The outcomes may cover fewer
         than `n` samples.
     draws
-        All outcomes in sample order. A record has them only with ``--promptse-record-samples all``.
+        All outcomes in sample order. They are recorded only with ``--promptse-record-samples all``.
     prompt_tokens, completion_tokens
         Mean numbers of tokens of one attempt, or None if the model reports none.
     soft_exec, score, ess
@@ -76,9 +76,10 @@ class VariantRecord(Variant, frozen=True, kw_only=True):
     delta
         `score` minus the score of the original. None for the original itself.
     excess
-        The part of ``abs(delta)`` beyond sampling noise.
+        The part of ``abs(delta)`` that exceeds sampling noise.
     p_value, p_adjusted
-        The p-value, and the p-value adjusted by Benjamini-Hochberg over the variants of the suite.
+        The p-value of the difference from the original, and this p-value adjusted by the
+        Benjamini-Hochberg method over the variants of the suite.
     """
 
     id: str

@@ -183,7 +183,7 @@ class ShardSuiteRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShardRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The plan of a run in shards; ``index`` is this shard, from 1 to ``count``."""
+    """The plan of a run in shards. ``index`` is the number of this shard, from 1 to ``count``."""
 
     index: int
     count: int

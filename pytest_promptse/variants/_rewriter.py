@@ -27,9 +27,9 @@ Candidates: TypeAlias = Generator[Union["Draft", str, "Ask"], Any, None]
 class RewriteRequest:
     """One requested variant.
 
-    ``distance`` is nominal. ``emotion`` and ``personality`` are None if the rewriter's
-    ``has_persona`` is False. ``weights`` are the weights of emotion and persona, from the context.
-    ``seed`` is specific to this variant.
+    ``distance`` is the nominal distance. ``emotion`` and ``personality`` are None if the rewriter's
+    ``draws_persona`` is False. ``weights`` are the weights of emotion and persona, which depend on
+    the context of the task. ``seed`` is specific to this variant.
     """
 
     task: Task
@@ -51,13 +51,16 @@ class Draft:
         The whole prompt.
     cues
         For the emotion and for each trait of the persona, the longest unbroken run of words that
-        shows it. The keys are ``emotion``, ``technical``, ``experience`` and ``collaboration``.
+        expresses this emotion or trait. The keys are ``emotion``, ``technical``, ``experience`` and
+        ``collaboration``.
     operations
-        The operations that were applied, such as ``request:question`` and ``block:quote``.
+        The rewriting operations that were applied, such as ``request:question`` and
+        ``block:quote``.
     sentences
-        The writer's own sentences in the prompt. Everything else belongs to the original.
+        The sentences that the rewriter has added to the prompt. All other text belongs to the
+        original.
     snippets
-        The phrases of the library from which `sentences` were made.
+        The phrases of the library from which `sentences` are composed.
     findings
         The rewriter's own findings, such as a refusal. A candidate with findings is rejected.
     """
@@ -72,7 +75,7 @@ class Draft:
 
 @dataclass(frozen=True, kw_only=True)
 class Ask:
-    """A request to the model of a rewriter; `ask` makes one."""
+    """A request to the model of a rewriter. The function `ask` creates it."""
 
     prompt: Prompt
     decoding: Decoding
@@ -107,10 +110,10 @@ class WritingModel:
         The model as ``BACKEND:NAME``. The run uses the backend that it would use for
         ``--promptse-model``.
     max_requests
-        The maximum number of requests, and of candidates, for one variant. The run sends no more,
-        so a dry run can state the maximum number of requests.
+        The maximum number of requests, and of candidates, for one variant. The run sends no more
+        requests than this, so a dry run can state the maximum number of requests.
     instruction
-        The instruction for the record, before the values of a task are inserted.
+        The instruction that the record shows, before the values of a task are inserted.
     """
 
     spec: str
@@ -129,7 +132,10 @@ class Rewriter(ABC):
     @property
     @abstractmethod
     def version(self) -> str:
-        """The part of the label after the slash. Change it whenever the variants change."""
+        """The part of the rewriter's label after the slash.
+
+        If the variants change, the version must change too.
+        """
 
     @property
     def has_persona(self) -> bool:
@@ -140,8 +146,8 @@ class Rewriter(ABC):
     def waives(self) -> frozenset[str]:
         """Names of the rules of the judge that the variants break by design: none by default.
 
-        ``copy`` allows the original itself and repeated texts. ``duplicate`` allows texts that
-        differ only in case or whitespace.
+        With ``copy``, a variant may equal the original, and texts may be repeated. With
+        ``duplicate``, texts may differ only in case or whitespace.
         """
         return frozenset()
 
@@ -169,7 +175,7 @@ class Rewriter(ABC):
     def candidates(self, request: RewriteRequest) -> Candidates:
         """Yield candidates, as drafts or as text. ``yield`` returns the findings about a candidate.
 
-        A rewriter with a `model` can also send it a prompt: ``answer = yield from ask(prompt)``.
-        The generator ends when the rewriter gives up. The same request and the same answers must
-        give the same candidates.
+        A rewriter can also send a prompt to its `model`: ``answer = yield from ask(prompt)``. The
+        generator ends when the rewriter gives up. The same request and the same answers must result
+        in the same candidates.
         """
