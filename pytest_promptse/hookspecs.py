@@ -103,8 +103,8 @@ def pytest_promptse_metrics() -> Sequence[Metric]:  # type: ignore[empty-body]
     """Return metrics that every suite has in addition to the built-in ones.
 
     A metric with a ``threshold_help`` has an option and a gate. Implement the hook in an installed
-    plugin or in the ``conftest.py`` of the root directory, because pytest must know the option
-    before it reads the command line.
+    plugin or in the ``conftest.py`` of the root directory. Otherwise pytest does not know the
+    option when it reads the command line.
 
     Returns
     -------

@@ -67,10 +67,10 @@ class Metric:
     by_distance
         True if there is a figure, a threshold and a gate for each distance.
     loss_of
-        ``"scores"`` if variants change the figure by at most the mean score of the originals,
-        ``"rates"`` if they change it by at most the mean pass rate. A gate with a threshold beyond
-        this mean could never fail, so the gate must not pass either. None if a gate can fail at
-        every threshold.
+        ``"scores"`` if the mean score of the originals limits how much variants can change the
+        figure, ``"rates"`` if their mean pass rate does. A gate with a threshold beyond this limit
+        could never fail, so the gate must not pass either. None if a gate can fail at every
+        threshold.
     copies_cause
         The verdict that can be wrong if a server returns copies of completions. The gate does not
         give this verdict if there are copies. Use ``"fail"`` if the figure subtracts the noise of

@@ -152,7 +152,7 @@ class Instrument(ABC):
     Attributes
     ----------
     name
-        The name of the instrument. Its suites are files that end in ``.NAME.yaml``.
+        The name of the instrument. The instrument's suites are files that end in ``.NAME.yaml``.
     title
         The title of the instrument's results.
     about
@@ -259,7 +259,7 @@ class Measurement(ABC):
 
     @abstractmethod
     def result(self, answers: Mapping[str, Completion]) -> InstrumentRecord:
-        """Return the result, without gates. `answers` maps the keys of jobs to responses."""
+        """Return the suite result, without gates. `answers` maps the keys of jobs to responses."""
 
     def decide(self, gate: FigureGate, result: InstrumentRecord) -> Gate:
         """Return the decision of a gate about a result."""

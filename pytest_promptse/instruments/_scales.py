@@ -129,7 +129,7 @@ class Ratings:
     problems
         Number of problems of each kind.
     complete
-        True if every item has a rating, so that totals exist.
+        True if every item has a rating, so that totals can be computed.
     """
 
     ratings: Mapping[int, int]

@@ -176,7 +176,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Response:
-    """The completions of one request, and the tokens that they used."""
+    """The completions of one request, and the usage of the request."""
 
     completions: tuple[Completion, ...]
     usage: Usage = field(default_factory=Usage)
@@ -210,7 +210,7 @@ class Capabilities:
 
 
 class Backend(Protocol):
-    """A model. Creating the object has no side effects; ``start`` loads or contacts the model."""
+    """A model. Creating a backend has no side effects; ``start`` loads or contacts the model."""
 
     @property
     def spec(self) -> str:

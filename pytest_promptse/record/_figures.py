@@ -71,7 +71,7 @@ class CalibrationRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Calibration of the confidence, exp(logprob / tokens), of ``n`` samples.
 
     ``overconfident`` is the share of samples that failed with a confidence of at least
-    ``threshold``; ``underconfident`` is the share of samples that passed with a lower confidence.
+    ``threshold``. ``underconfident`` is the share of samples that passed with a lower confidence.
     """
 
     n: int
@@ -89,9 +89,10 @@ Calibrations = dict[str, CalibrationRecord]
 class RoundsRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The end of a suite that was sampled in rounds.
 
-    The suite ended at interim analysis ``look`` out of at most ``looks``. By then it had measured
-    ``n_variants`` variants. ``completions`` is the number of completions that it used, out of at
-    most ``max_completions``. ``decided`` is True if every gate with a threshold was decided.
+    The suite ended at interim analysis ``look`` out of at most ``looks``. By then the suite had
+    measured ``n_variants`` variants. ``completions`` is the number of completions that the suite
+    used, out of at most ``max_completions``. ``decided`` is True if every gate with a threshold was
+    decided.
     """
 
     look: int

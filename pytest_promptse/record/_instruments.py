@@ -31,8 +31,9 @@ class FigureRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     Comparisons show the figures of one ``group`` as one table, so they must have the same ``kind``.
     The terminal shows only groups whose figures have ``brief`` set to True. ``reference`` is a
-    value to compare with, such as a norm, and ``baseline`` the value in the baseline of the run. If
-    ``correlated`` is True, comparisons show the correlation of the figure with AUC-E over models.
+    value with which the figure is compared, such as a norm. ``baseline`` is the value of the figure
+    in the baseline of the run. If ``correlated`` is True, comparisons show the correlation of the
+    figure with AUC-E over models.
     """
 
     name: str
@@ -69,7 +70,7 @@ class BoundsRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswerRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A response that could not be read in full. ``problems`` counts its faults by kind.
+    """A response that could not be read in full. ``problems`` counts the faults by kind.
 
     ``id`` identifies the suite's group and the prompt; ``response`` is shortened.
     """

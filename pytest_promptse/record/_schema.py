@@ -143,16 +143,16 @@ class SubgroupRecord(msgspec.Struct, frozen=True, kw_only=True):
     ``distance`` is None if the subgroup contains the variants at all distances.
 
     ``trait`` is ``emotion``, ``technical``, ``experience`` or ``collaboration``. If personas do not
-    consist of the latter three, ``trait`` is ``emotion`` or ``personality``. ``value`` is the
-    trait's value that the variants share. ``change`` is the mean difference between the pass rates
-    of the variants and of their originals. The mean covers the ``n_variants`` variants whose texts
-    have a cue of the value. ``n_without_cue`` counts the variants that have the value only as a
-    label and are therefore left out. If a rewriter records no cues, its variants are grouped by
-    their labels.
+    consist of the traits ``technical``, ``experience`` and ``collaboration``, ``trait`` is
+    ``emotion`` or ``personality``. ``value`` is the trait's value that the variants share.
+    ``change`` is the mean difference between the pass rates of the variants and of their originals.
+    The mean covers the ``n_variants`` variants whose texts have a cue of the value.
+    ``n_without_cue`` counts the variants that have the value only as a label and are therefore left
+    out. If a rewriter records no cues, its variants are grouped by their labels.
 
-    ``p_value`` tests whether variants with this value pass as often as those with the other values
-    of the trait, by shuffling the values within task and distance. ``p_adjusted`` is the p-value
-    adjusted by the Benjamini-Hochberg method over all subgroups of the model.
+    ``p_value`` tests whether variants with this value pass as often as variants with other values
+    of the trait. The test shuffles the values within task and distance. ``p_adjusted`` is the
+    p-value adjusted by the Benjamini-Hochberg method over all subgroups of the model.
     """
 
     trait: str
@@ -195,7 +195,7 @@ class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     ``cached`` is the number of completions from the store. ``oldest`` is the time at which the
     oldest of these completions was stored. ``batch_cost`` is the cost of the completions that came
-    from batches with a price.
+    from batches with a known price.
     """
 
     requests: int
@@ -208,7 +208,7 @@ class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RejectedText(msgspec.Struct, frozen=True, kw_only=True):
-    """A text that a model wrote for a variant, and that was rejected.
+    """A rejected text that a model wrote for a variant.
 
     Attributes
     ----------
@@ -403,10 +403,10 @@ class EntailmentRecord(msgspec.Struct, frozen=True, kw_only=True):
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """One run, or one shard of a run.
 
-    ``metrics`` describes each figure of the suites, by its name. ``usage`` includes the requests of
-    an ``llm:`` rewriter and of ``--promptse-variant-judge``. ``shard`` is the plan of a sharded
-    run. Only ``promptse merge`` reads this plan, and its version must be the version that wrote the
-    record.
+    ``metrics`` maps the name of each figure of suites to a description of the figure. ``usage``
+    includes the requests of an ``llm:`` rewriter and of ``--promptse-variant-judge``. ``shard`` is
+    the plan of a sharded run. Only ``promptse merge`` reads this plan. The command must have the
+    same version as the plugin that wrote the record.
     """
 
     schema: str

@@ -45,10 +45,10 @@ def rows(record: Record, level: str) -> Iterator[Row]:
         ``suites``, ``tasks``, ``variants``, ``controls`` or ``samples``. ``controls`` are the
         variants of the control condition, with the columns of ``variants``. If the run recorded all
         samples (``--promptse-record-samples all``), ``samples`` has one row for each completion of
-        originals and variants. Otherwise it has one row for each distinct outcome, with its count
-        ``n``. ``figures`` contains the figures of all suites of instruments. ``NAME-TABLE``
-        contains the rows of the table ``TABLE`` of the instrument ``NAME``, from all suites of the
-        instrument.
+        originals and variants. Otherwise ``samples`` has one row for each distinct outcome, with
+        the number ``n`` of samples. ``figures`` contains the figures of all suites of instruments.
+        ``NAME-TABLE`` contains the rows of the table ``TABLE`` of the instrument ``NAME``, from all
+        suites of the instrument.
 
     Raises
     ------

@@ -197,7 +197,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     ``verdict`` is None if there was nothing to decide: no threshold, or no measured figure.
     ``task`` is None for a gate of the whole suite. ``ci95`` is the 95 % interval of ``value``, and
     ``exact`` the interval that also covers tasks outside the suite. ``value`` and the intervals are
-    in the unit of ``threshold``. ``excess`` is the excess sensitivity of the same figure.
+    in the unit of ``threshold``. ``excess`` is the excess sensitivity of the gate's figure.
     ``message`` is one line, and so is each of ``warnings``.
     """
 
@@ -233,7 +233,7 @@ class TaskDrop(msgspec.Struct, frozen=True, kw_only=True):
 class Ranked(msgspec.Struct, frozen=True, kw_only=True):
     """One entry of a ranking: a template or a model, over the common tasks and variants.
 
-    ``figures`` contains the compared metrics by name, each None if it was not measured.
+    ``figures`` contains the compared metrics by name, and None for a metric that was not measured.
     ``standing`` is ``first`` for the first entry, and states the reason for the place of every
     later entry. A later entry has ``solves fewer`` if it solves fewer variants than a different
     entry. Otherwise the entry has ``drops more`` if its drop is larger than that of the first
@@ -254,7 +254,7 @@ class Ranked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """A metric of ``name`` minus that of ``other``, paired by task.
+    """A metric of the entry ``name`` minus that of the entry ``other``, paired by task.
 
     The intervals ``ci95`` of all differences of a ranking have a joint confidence level of 95 %.
     ``better`` is the entry with the better figure, or None if the interval contains 0, so that the

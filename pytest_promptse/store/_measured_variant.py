@@ -17,10 +17,10 @@ def text_key(text: str) -> str:
 
 
 class SampleRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of ``n`` identical samples. ``cause`` is None if they passed.
+    """The outcome of ``n`` identical samples. ``cause`` is None if the samples passed.
 
     ``text`` is a key of the ``texts`` of the row or task record that contains the sample. The text
-    is the program, or the completion if it contains no program.
+    is the program, or the completion if the completion contains no program.
     """
 
     n: int
@@ -30,7 +30,7 @@ class SampleRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DrawRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One completion. ``cause`` is None if its program passed.
+    """One completion. ``cause`` is None if the program in it passed.
 
     ``logprob`` is the natural log-probability of the sequence of ``n_tokens`` tokens. ``logprob``
     and ``n_tokens`` are None if the model does not return them. ``answer`` is the index of the
@@ -55,7 +55,7 @@ class VariantRecord(Variant, frozen=True, kw_only=True):
         JSON name of this field is ``prompt``.
     node
         The node id of the pytest item that measures the variant, relative to the root directory, or
-        None if it is unknown.
+        None if the node id is unknown.
     n, pass_rate
         Number of samples, and the share of them that passed.
     causes
@@ -66,7 +66,8 @@ class VariantRecord(Variant, frozen=True, kw_only=True):
         The most frequent outcomes, with at least one of every cause. The outcomes may cover fewer
         than `n` samples.
     draws
-        All outcomes in sample order. They are recorded only with ``--promptse-record-samples all``.
+        All outcomes in sample order. These outcomes are recorded only with
+        ``--promptse-record-samples all``.
     prompt_tokens, completion_tokens
         Mean numbers of tokens of one attempt, or None if the model reports none.
     soft_exec, score, ess

@@ -75,7 +75,7 @@ class Draft:
 
 @dataclass(frozen=True, kw_only=True)
 class Ask:
-    """A request to the model of a rewriter. The function `ask` creates it."""
+    """A request to the model of a rewriter. The function `ask` creates such requests."""
 
     prompt: Prompt
     decoding: Decoding
@@ -110,8 +110,8 @@ class WritingModel:
         The model as ``BACKEND:NAME``. The run uses the backend that it would use for
         ``--promptse-model``.
     max_requests
-        The maximum number of requests, and of candidates, for one variant. The run sends no more
-        requests than this, so a dry run can state the maximum number of requests.
+        The maximum number of requests, and of candidates, for one variant. The run never exceeds
+        this number, so a dry run can state the maximum number of requests of a run.
     instruction
         The instruction that the record shows, before the values of a task are inserted.
     """
@@ -146,8 +146,8 @@ class Rewriter(ABC):
     def waives(self) -> frozenset[str]:
         """Names of the rules of the judge that the variants break by design: none by default.
 
-        With ``copy``, a variant may equal the original, and texts may be repeated. With
-        ``duplicate``, texts may differ only in case or whitespace.
+        With ``copy``, the original itself and repeated texts are allowed. With ``duplicate``, texts
+        that differ only in case or whitespace are allowed.
         """
         return frozenset()
 
