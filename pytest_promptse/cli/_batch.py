@@ -35,8 +35,8 @@ def add_parser(subparsers: Subparsers) -> None:
     import_ = commands.add_parser(
         "import",
         help="read completions from result files into the store",
-        description="Read the completions from result files into the store. The exit code is 1 "
-        "while completions of the batch are missing.",
+        description="Read the completions from result files into the store. The exit code is 1 if "
+        "completions of the batch are still missing.",
     )
     import_.add_argument(
         "results", nargs="+", type=Path, metavar="FILE", help="a result file of the batch"
@@ -66,7 +66,8 @@ def add_parser(subparsers: Subparsers) -> None:
         command.add_argument(
             "--base-url",
             metavar="URL",
-            help="service with the OpenAI Batch API (default: OPENAI_BASE_URL, else OpenAI)",
+            help="service with the OpenAI Batch API (default: the value of OPENAI_BASE_URL, else "
+            "OpenAI)",
         )
         if name == "fetch":
             _add_store(command)
@@ -122,16 +123,16 @@ def _add_run(commands: Subparsers) -> None:
         "run",
         help="answer the requests on a Ray cluster, and store the completions",
         description="Answer the requests of a batch on a Ray cluster, with vLLM replicas or a "
-        "server, and store the completions. If the command is killed, run it again: requests "
-        "with a result are not sent again. The exit code is 1 while completions are missing.",
+        "server, and store the completions. If the command is killed, run it again: requests with "
+        "a result are not sent again. The exit code is 1 if completions are still missing.",
     )
     run.add_argument("folder", type=Path, metavar="FOLDER", help="folder of the batch")
     run.add_argument(
         "--ray",
         required=True,
         metavar="ADDRESS",
-        help="HOST:PORT of the cluster, auto for the cluster of this machine, or local to start "
-        "a new one",
+        help="HOST:PORT of the cluster, auto for the cluster on this machine, or local to start a "
+        "new cluster",
     )
     run.add_argument(
         "--base-url",

@@ -33,7 +33,7 @@ def add_parser(subparsers: Subparsers) -> None:
         "records",
         nargs="+",
         metavar="[NAME=]RUN.json",
-        help="path of a record, or name of a baseline; changes are relative to the first",
+        help="path of a record, or name of a baseline; changes are relative to the first record",
     )
     compare.add_argument("--html", type=Path, metavar="PATH", help="write a page with all plots")
     compare.add_argument(

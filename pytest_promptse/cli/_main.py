@@ -44,7 +44,12 @@ _READER_LEFT = 141
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser. Each command sets ``func``, which returns the exit code."""
     parser = argparse.ArgumentParser(prog="promptse", description=_DESCRIPTION)
-    parser.add_argument("--version", action="version", version=f"pytest-promptse {__version__}")
+    parser.add_argument(
+        "--version",
+        action="version",
+        version=f"pytest-promptse {__version__}",
+        help="show the version of pytest-promptse and exit",
+    )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _init.add_parser(commands)
     _plan.add_parser(commands)

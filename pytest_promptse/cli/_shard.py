@@ -37,8 +37,8 @@ def add_parser(subparsers: Subparsers) -> None:
         "--ray",
         required=True,
         metavar="ADDRESS",
-        help="HOST:PORT of the cluster, auto for the cluster of this machine, or local to start "
-        "a new one",
+        help="HOST:PORT of the cluster, auto for the cluster on this machine, or local to start a "
+        "new cluster",
     )
     run.add_argument("--shards", type=int, required=True, metavar="N", help="number of shards")
     run.add_argument(
@@ -46,7 +46,7 @@ def add_parser(subparsers: Subparsers) -> None:
         type=float,
         default=1.0,
         metavar="N",
-        help="CPUs that the cluster reserves for each shard (default: 1)",
+        help="number of CPUs that the cluster reserves for each shard (default: 1)",
     )
     add_store_option(run)
     add_merge_options(run)

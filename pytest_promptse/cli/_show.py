@@ -37,11 +37,13 @@ def add_parser(subparsers: Subparsers) -> None:
         description=(
             "Show what the last run measured for a node id. A single variant is shown in full: "
             "its changes from the original, each outcome with an example program, and the command "
-            "to rerun it. For the start of a node id, all matching variants are listed. For a "
-            "test of a questionnaire, the complete result of its suite is shown."
+            "to rerun it. If only the start of a node id is given, all matching variants are "
+            "listed. For a test of a questionnaire, the complete result of its suite is shown."
         ),
     )
-    show.add_argument("node", metavar="NODEID", help="a node id as pytest prints it, or its start")
+    show.add_argument(
+        "node", metavar="NODEID", help="a node id as pytest prints it, or the start of a node id"
+    )
     show.add_argument(
         "--run",
         type=Path,

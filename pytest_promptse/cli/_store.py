@@ -39,7 +39,7 @@ def add_parser(subparsers: Subparsers) -> None:
         help="only entries older than this number of days",
     )
     prune.add_argument(
-        "--verdicts", action="store_true", help="delete all verdicts and no completions"
+        "--verdicts", action="store_true", help="delete all verdicts, but no completions"
     )
     prune.add_argument("--dry-run", action="store_true", help="count without deleting")
     prune.set_defaults(func=_prune)

@@ -80,14 +80,14 @@ def add_parser(subparsers: Subparsers) -> None:
     freeze.add_argument(
         "into",
         type=Path,
-        help="folder to which the variants are written; promptse_variants_dir can then name this "
-        "folder",
+        help="folder to which the variants are written; to use them, set promptse_variants_dir to "
+        "this folder",
     )
     freeze.set_defaults(func=_make)
     show = actions.add_parser("show", help="show variants and their differences from the original")
     _add_making(show)
     show.add_argument(
-        "--plain", action="store_true", help="print the variants without marks for their changes"
+        "--plain", action="store_true", help="print the variants without marking their changes"
     )
     show.set_defaults(func=_show)
     stats = actions.add_parser(
@@ -132,7 +132,7 @@ def _add_templates(subparsers: Subparsers) -> None:
         "name", nargs="?", help="name of an emotion, trait, level or control condition"
     )
     parser.add_argument(
-        "--all", action="store_true", help="print every phrase instead of one of each kind"
+        "--all", action="store_true", help="print every phrase instead of one phrase of each kind"
     )
     _add_library(parser)
     parser.set_defaults(func=_templates)
@@ -157,8 +157,8 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE|GLOB",
-        help="also generate variants of this prompt template for each task, as --promptse-perturb "
-        "template or both requires; repeatable",
+        help="also generate variants of this prompt template for each task; needed for "
+        "--promptse-perturb template and both; repeatable",
     )
     parser.add_argument(
         "--distances",

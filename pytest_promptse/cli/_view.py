@@ -29,7 +29,10 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     view.add_argument("record", metavar="RUN.json", help="path of a record, or name of a baseline")
     view.add_argument(
-        "--port", type=int, default=0, help="port to listen on (default: any that is free)"
+        "--port",
+        type=int,
+        default=0,
+        help="port on which the page is served (default: any free port)",
     )
     view.add_argument(
         "--no-browser", action="store_true", help="print the address without opening a browser"

@@ -95,15 +95,15 @@ OPTIONS: dict[str, Option] = {
             "base_url",
             _option_types.text,
             None,
-            "address of an OpenAI-compatible server for openai: models",
+            "address of an OpenAI-compatible server, for models of the backend openai",
             metavar="URL",
         ),
         Option(
             "header",
             _option_types.headers,
             (),
-            "header to send with every request to openai: models; write a secret as $VARIABLE; "
-            "repeatable",
+            "header to send with every request to models of the backend openai; write a secret as "
+            "$VARIABLE; repeatable",
             metavar="'NAME: VALUE'",
             repeatable=True,
         ),
@@ -132,7 +132,8 @@ OPTIONS: dict[str, Option] = {
             "proxy",
             _option_types.text,
             None,
-            "address of the proxy to the server (default: HTTPS_PROXY, HTTP_PROXY and NO_PROXY)",
+            "address of the proxy to the server (default: from HTTPS_PROXY, HTTP_PROXY and "
+            "NO_PROXY)",
             metavar="URL",
         ),
         Option(
@@ -147,7 +148,8 @@ OPTIONS: dict[str, Option] = {
             "vllm_args",
             _option_types.engine_args,
             {},
-            "engine arguments of vllm: models, with the names that `vllm serve` uses",
+            "engine arguments for models of the backend vllm, with the names that `vllm serve` "
+            "uses",
             metavar="'NAME=VALUE …'",
         ),
         Option(
@@ -496,9 +498,9 @@ OPTIONS: dict[str, Option] = {
             "compare_fail",
             _option_types.margins,
             (),
-            "loss against the baseline that fails the run, such as auc_e:0.02 or auc_e:5%%; "
-            f"figures: {', '.join(metric.name for metric in compared_metrics())} (elasticity at "
-            "every distance); repeatable",
+            "loss of a figure against the baseline that makes the run fail, such as auc_e:0.02 or "
+            f"auc_e:5%%; figures: {', '.join(metric.name for metric in compared_metrics())} "
+            "(elasticity at every distance); repeatable",
             metavar="FIGURE:LOSS",
             repeatable=True,
         ),
@@ -559,7 +561,7 @@ OPTIONS: dict[str, Option] = {
             "dry_run",
             _option_types.switch,
             False,
-            "print the requests that a run would send and their cost, and send none",
+            "print the requests that a run would send, and their cost, without sending them",
             flag_only=True,
         ),
     )

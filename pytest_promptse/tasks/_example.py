@@ -94,12 +94,12 @@ class Example:
 
     @property
     def name(self) -> str:
-        """The name that is called."""
+        """The name of the function that the example calls."""
         return self._parsed[0]
 
     @property
     def canonical(self) -> str:
-        """The example as text that is the same in every process, with sorted sets."""
+        """The example as text. Sets are sorted, so that the text is the same in every process."""
         return f"{self.call} {self.raises} {self.approx} {_canonical(self.expect)}"
 
     @cached_property
@@ -134,7 +134,7 @@ class Example:
             If the result differs, or if the expected exception is not raised. The message shows
             the call, the actual and the expected result.
         PromptseError
-            If the call raises it; no note is added.
+            If the call raises this error. No note is added.
         Exception
             Any other unexpected exception of the call, with a note that names the example.
         """

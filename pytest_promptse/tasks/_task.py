@@ -41,8 +41,8 @@ class Task:
     Parameters
     ----------
     id
-        A short name, unique in its suite. Item ids contain it, so it must not contain ``[``, ``]``
-        or ``::``.
+        A short name, unique in its suite. Item ids contain this name, so the name must not contain
+        ``[``, ``]`` or ``::``.
     prompt
         The original prompt: an instruction in English (plain or Markdown), or a code stub for
         the model to complete, as in HumanEval.
@@ -51,9 +51,9 @@ class Task:
         examples, the default comes from the prompt: the last ``def`` or ``class`` of a stub, or the
         first name written like ``name(...)`` in inline code or in a code fence.
     reference
-        A complete program that solves the task. The ``reference`` model returns it, and its running
-        time sets the time limits. The reference never runs in the same sandbox as a model's
-        program.
+        A complete program that solves the task. The ``reference`` model returns this program, and
+        its running time sets the time limits. The reference never runs in the same sandbox as a
+        model's program.
     tests
         Python source that defines ``check(candidate)``, which raises an exception if a program is
         wrong. The source runs outside the sandbox, in a new namespace for each program. In this
@@ -66,17 +66,17 @@ class Task:
     metadata
         Further data on the task, for use in the test body.
     language
-        The language of the programs, such as ``go``. The default is the language at the beginning
-        of the prompt ("Write a Go program …"), else the language of the settings, else Python.
-        Checks can call functions of programs in Python, JavaScript and TypeScript. Checks can only
-        run programs in other languages, with the fixture `program`.
+        The language of the programs, such as ``go``. The default is the language named at the
+        beginning of the prompt ("Write a Go program …"), else the language of the settings, else
+        Python. Checks can call functions of programs in Python, JavaScript and TypeScript. Checks
+        can only run programs in other languages, with the fixture `program`.
     program_tests
         Tests in the language of the program, which run in the process of the program. The check
         then only reads the exit status of this process.
     check_file
         A file of tests that a framework such as vitest runs in the program's process. The check
-        then reads the framework's report. The file determines the language. The default of
-        `reference` is the file with the same name without ``.test``, and the default of
+        then reads the framework's report. The file determines the language of the task. The default
+        of `reference` is the file with the same name without ``.test``, and the default of
         `entry_point` is the first name that the file imports.
 
     Raises
@@ -188,7 +188,7 @@ class Task:
         return "tests"
 
     def whole(self, program: str) -> str:
-        """Return the program that is run: `program`, with the tests if they run in its process."""
+        """Return the program that is run, with the task's tests if they run in the same process."""
         return program if self.program_tests is None else self.program_tests.appended_to(program)
 
     @cached_property

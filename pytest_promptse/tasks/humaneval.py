@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["SHA256", "HumanEval", "tasks"]
 
 SHA256 = "1d49078ba3e2b196b9344535bef34a43021f038fad9561d6ee7c53450609a6a2"
-"""SHA-256 of the published data set, decompressed."""
+"""SHA-256 of the decompressed published data set."""
 
 
 def tasks(
@@ -34,8 +34,8 @@ def tasks(
 ) -> HumanEval:
     """Return the tasks of HumanEval, or of a file in its format, in the file's order.
 
-    The file is read when a task is first used. In a mark,
-    ``@pytest.mark.promptse(humaneval.tasks())``, this happens at collection, and errors are
+    The file is read when a task is first used. In a mark such as
+    ``@pytest.mark.promptse(humaneval.tasks())``, the file is read at collection, and errors are
     reported in one line.
 
     Parameters
@@ -69,7 +69,7 @@ def tasks(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HumanEval(DataSet):
-    """Tasks in HumanEval's format, read on first use; `tasks` describes the fields.
+    """Tasks in HumanEval's format, which `tasks` describes. The file is read on first use.
 
     The ``reference`` of a task is the prompt followed by the solution. The ``setup`` of a task is
     the prompt if the prompt is Python, so that the check can use the imports and helpers of the

@@ -71,10 +71,10 @@ def tasks(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MultiPLE(DataSet):
-    """Tasks in MultiPL-E's format, read on first use; `tasks` describes the fields.
+    """Tasks in MultiPL-E's format, which `tasks` describes. The file is read on first use.
 
-    The languages are C++, Go, JavaScript, PHP, Ruby, Rust, shell and TypeScript. A program is the
-    answer's function after the imports of the prompt, followed by the tests.
+    The languages are C++, Go, JavaScript, PHP, Ruby, Rust, shell and TypeScript. A program
+    consists of the imports of the prompt, the function in the answer, and the tests.
 
     Raises
     ------

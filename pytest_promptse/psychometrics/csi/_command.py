@@ -70,8 +70,8 @@ def add_parser(subparsers: Commands) -> None:
         type=Path,
         metavar="FILE",
         help=(
-            "file with a word, a tab and its valence on each line (default: VADER's for English, "
-            "and this project's for Chinese)"
+            "file with a word, a tab and its valence on each line (default: the file of VADER for "
+            "English, and the file of this project for Chinese)"
         ),
     )
     build.add_argument(
