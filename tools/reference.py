@@ -226,13 +226,19 @@ def _section(section: Any) -> Iterator[str]:
             for item in section.value
             for part in (str(item.annotation or ""), item.description)
         )
-        yield f"**{kind.capitalize()}** {_line(text)[:1].lower()}{_line(text)[1:]}"
+        yield f"**{kind.capitalize()}** {_begun(_line(text))}"
     elif kind == "raises":
         yield "\n".join(
-            f"- raises `{item.annotation}`: {_line(item.description)}" for item in section.value
+            f"- raises `{item.annotation}`: {_begun(_line(item.description))}"
+            for item in section.value
         )
     else:
         raise NotImplementedError(f"a section {kind!r} in a docstring")
+
+
+def _begun(text: str) -> str:
+    """Return `text` with a lower-case first letter, as the rest of a sentence."""
+    return text[:1].lower() + text[1:]
 
 
 def _typed(item: Any) -> str:

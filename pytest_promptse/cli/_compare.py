@@ -23,7 +23,7 @@ def add_parser(subparsers: Subparsers) -> None:
     """Add the ``compare`` command, which sets ``func``. ``func`` returns the exit code."""
     compare = subparsers.add_parser(
         "compare",
-        help="show several models, dates or templates side by side",
+        help="show runs of several models, dates or templates side by side",
         description=(
             "Print a leaderboard, the quadrants of pass@1 and drop, changes by task, and the "
             "statistics of the paper's research questions, for the common subset of all runs."

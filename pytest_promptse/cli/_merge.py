@@ -29,7 +29,7 @@ def add_parser(subparsers: Subparsers) -> None:
         "merge",
         help="merge the records of all shards of a run",
         description="Merge the records of all shards of a run, decide the gates, and print the "
-        "summary. The exit code is that of a single run: 1 if a gate fails.",
+        "summary. The exit code is the same as for a single run: 1 if a gate fails.",
     )
     merge.add_argument("records", nargs="+", metavar="SHARD.json", help="one record per shard")
     add_merge_options(merge)

@@ -171,7 +171,7 @@ class Task:
     def reached_by(self, door: Door | None) -> Door:
         """Return how a check runs a program: ``candidate``, ``program`` or ``tests``.
 
-        `door` is the fixture of the check. None stands for the fixture of the task's own check.
+        `door` is the fixture of the check. None means the fixture of the task's own check.
 
         Raises
         ------

@@ -97,7 +97,11 @@ def add_parser(subparsers: Commands) -> None:
         help="number of words in each prompt (default: 30)",
     )
     score.add_argument(
-        "--top", type=int, default=0, metavar="N", help="show the first N words of each class"
+        "--top",
+        type=int,
+        default=0,
+        metavar="N",
+        help="show the first N words of each class: positive, negative and neutral",
     )
 
 
