@@ -162,7 +162,7 @@ class Worker:
             theirs.close()
             ours.settimeout(_START_SECONDS)
             try:
-                text = json.dumps(_bootstrap.sources()).encode()
+                text = _bootstrap.modules()
                 ours.send(len(text).to_bytes(8, "big"))
                 for start in range(0, len(text), _CHUNK):
                     ours.send(text[start : start + _CHUNK])

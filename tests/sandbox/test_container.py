@@ -1,6 +1,7 @@
 import json
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -120,3 +121,31 @@ def test_a_missing_image_names_the_remedy(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SandboxError, match=r"docker pull python:3\.12-slim"):
         find_engine("docker", "python:3.12-slim")
+
+
+def test_an_interpreter_of_a_different_version_compiles_the_sent_modules(tmp_path, monkeypatch):
+    version, modules = json.loads(_bootstrap.modules())
+    of_later_version = [(name, source, "not code of this version") for name, source, _ in modules]
+    sent = json.dumps(["0" * len(version), of_later_version]).encode()
+    monkeypatch.setattr(_bootstrap, "modules", lambda: sent)
+    python = [sys.executable, "-I", "-S", "-c", _bootstrap.COMMAND]
+    with (
+        SandboxPool(
+            isolation_level="none",
+            description="",
+            make_worker=lambda _: Worker(
+                command=lambda: python, isolation="none", filters=Filters()
+            ),
+            release=lambda: None,
+            workers=1,
+            folder=str(tmp_path),
+        ) as sandbox,
+        sandbox.load("def f(x): return x + 1", entry_point="f") as candidate,
+    ):
+        assert candidate(1) == 2
+
+
+def test_sent_modules_name_no_path_of_this_machine():
+    folder = str(Path(_bootstrap.__file__).parents[1])
+    _, modules = json.loads(_bootstrap.modules())
+    assert not [name for name, _, code in modules if folder.encode() in bytes.fromhex(code)]
