@@ -114,7 +114,7 @@ class Scale:
         return totals
 
     def plain(self) -> Scale:
-        """Return the scale with plain sums and no reversed items, as in EmotionBench's Table 5."""
+        """Return the scale with plain sums and no reversed items."""
         return replace(self, reverse=frozenset(), compute="sum")
 
 
