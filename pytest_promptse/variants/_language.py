@@ -7,6 +7,8 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from pytest_promptse.variants._lines import is_code_line
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -88,6 +90,12 @@ _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _CODE = re.compile(r"`[^`]*`|https?://\S+|(?a:[\w./-]*[_/()\[\]=<>{}][\w./-]*)")
 _ERROR_MESSAGE = re.compile(r"\w*(?:Error|Exception|Warning):[^\u3400-\u9fff\uff0c\u3002]*")
 """The message of an error, which is in English in a text of any language."""
+_QUOTED = re.compile(
+    r"(?<!\")\"(?!\")[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)|\u201c[^\u201d\n]*\u201d"
+    r"|\u201e[^\u201c\n]*\u201c|\u2018[^\u2019\n]*\u2019|\u300c[^\u300d\n]*\u300d|\u300e[^\u300f\n]*\u300f|\u00ab[^\u00bb\n]*\u00bb"
+)
+_NAME = re.compile(r"\b(?a:[a-z]*[A-Z]\w*|\w*\d\w*)")
+"""A word with capitals or digits, as those of products and identifiers."""
 _OTHER_SCRIPT = re.compile(r"[^\x00-\u024f]+")
 _LATIN_PER_SIGN = 4
 """Number of Latin letters that count as much as one Chinese character."""
@@ -101,15 +109,9 @@ def language_of(sentence: str) -> str | None:
     *Return n-th Fibonacci number.* is English by one word.
     """
     text = _CODE.sub(" ", sentence)
-    if _SCRIPTS["zh"].search(text):
-        text = _ERROR_MESSAGE.sub(" ", text)
-    letters = sum(character.isalpha() for character in text)
-    signs = {code: len(pattern.findall(text)) for code, pattern in _SCRIPTS.items()}
-    if signs["ja"]:
-        signs["ja"] += signs.pop("zh")
-    code, count = max(signs.items(), key=lambda item: item[1])
-    if count and count * _LATIN_PER_SIGN >= letters - count:
-        return code
+    script = _script_of(text)
+    if script:
+        return script
     votes = Counter(
         language for word in _WORD.findall(text.lower()) for language in _LANGUAGES_OF.get(word, ())
     )
@@ -118,6 +120,35 @@ def language_of(sentence: str) -> str | None:
     most = max(votes.values())
     best = [language for language, votes_of in votes.items() if votes_of == most]
     return "en" if "en" in best else best[0]
+
+
+def _script_of(text: str) -> str | None:
+    """Return the language of the script of a text without code, or None for the Latin script.
+
+    In a text that has a different script, technical terms and names such as *TypeScript* do not
+    count: words with capitals, and all words if none of them is a function word.
+    """
+    signs = {code: len(pattern.findall(text)) for code, pattern in _SCRIPTS.items()}
+    if signs["ja"]:
+        signs["ja"] += signs.pop("zh")
+    code, count = max(signs.items(), key=lambda item: item[1])
+    if not count:
+        return None
+    text = _ERROR_MESSAGE.sub(" ", text) if code == "zh" else text
+    words = _WORD.findall(text)
+    if not any(word.lower() in _LANGUAGES_OF for word in words):
+        return code
+    counted = (word for word in words if word.lower() in _LANGUAGES_OF or not _NAME.match(word))
+    latin = sum(character.isascii() for word in counted for character in word)
+    return code if count * _LATIN_PER_SIGN >= latin else None
+
+
+def _is_code(line: str) -> bool:
+    """Return whether a line in the Latin script may be code: by its form, or since it is indented.
+
+    A line in a different script is a sentence or a comment.
+    """
+    return line.isascii() and (line[:1].isspace() or is_code_line(line))
 
 
 def has_script_of(code: str, text: str) -> bool:
@@ -129,13 +160,19 @@ def has_script_of(code: str, text: str) -> bool:
 
 
 def main_language(sentences: Iterable[str]) -> str:
-    """Return the language of most of the words of `sentences`, or English if none is detected.
+    """Return the language of the prose of `sentences`, or English if none is detected.
 
-    A single foreign function word in a text of unknown language decides nothing.
+    The script is that of all sentences together, without code, quoted text and the names of
+    products. In the Latin script it is the language of most of the text.
     """
+    whole = [*sentences]
+    lines = (line for text in whole for line in text.splitlines() if not _is_code(line))
+    script = _script_of(_CODE.sub(" ", _QUOTED.sub(" ", "\n".join(lines))))
+    if script:
+        return script
     weights: Counter[str] = Counter()
-    for sentence in sentences:
-        language = language_of(sentence)
+    for sentence in whole:
+        language = language_of(_QUOTED.sub(" ", sentence)) or language_of(sentence)
         if language is not None:
             weights[language] += max(1, len(sentence))
     return weights.most_common(1)[0][0] if weights else "en"
@@ -144,8 +181,8 @@ def main_language(sentences: Iterable[str]) -> str:
 def prompt_language(document: Document) -> str:
     """Return the language of a prompt: of its sentences, or else of the comments in its code.
 
-    Code has words of several languages, such as *del*. So only another script than the Latin one
-    tells the language of code without sentences.
+    Code has words of several languages, such as *del*. So only a script other than the Latin one
+    in it, outside quoted text, identifies the language of code without sentences.
     """
-    sentences = [document.content(span) for span in document.sentences]
-    return main_language(sentences or _OTHER_SCRIPT.findall(document.text))
+    sentences = [document.text[span.start : span.end] for span in document.sentences]
+    return main_language(sentences or _OTHER_SCRIPT.findall(_QUOTED.sub(" ", document.text)))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
-from pytest_promptse.variants._language import main_language
+import pytest
+import yaml
+
+from pytest_promptse.variants._document import read_document
+from pytest_promptse.variants._language import main_language, prompt_language
 
 
 @pytest.mark.parametrize(
@@ -26,3 +30,13 @@ from pytest_promptse.variants._language import main_language
 )
 def test_a_sentence_is_told_by_its_function_words(text, language):
     assert main_language([text]) == language
+
+
+MIXED = yaml.safe_load(Path(__file__).with_name("mixed.yaml").read_text("utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("prompt", "language"), [(prompt, code) for code, group in MIXED.items() for prompt in group]
+)
+def test_code_names_and_quoted_text_have_no_part_in_the_language_of_a_prompt(prompt, language):
+    assert prompt_language(read_document(prompt)) == language

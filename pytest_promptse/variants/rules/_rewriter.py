@@ -27,7 +27,7 @@ _STANDING_IN = 12
 _PATIENCE, _MOST_MISSES = 32, 2000
 _T = TypeVar("_T")
 
-VERSION = "16"
+VERSION = "17"
 """Increase this with every change of the variants by rules, including the shipped phrases."""
 _NEUTRAL_VERSION = "15"
 """The version of the neutral control, whose phrases are its own."""
@@ -66,7 +66,7 @@ class RulesRewriter(Rewriter):
 
     @property
     def version(self) -> str:
-        """``16`` for the shipped library, ``16+digest`` for one with a team's own entries."""
+        """``17`` for the shipped library, ``17+digest`` for one with a team's own entries."""
         return (_NEUTRAL_VERSION if self.stands_for else VERSION) + self._own_entries
 
     @property
