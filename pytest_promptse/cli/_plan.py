@@ -47,8 +47,8 @@ def add_parser(subparsers: Subparsers) -> None:
         "--interval",
         choices=("tasks", "reruns"),
         default="tasks",
-        help="what the gate's interval covers: these and other tasks (tasks, default), or only "
-        "reruns of these tasks (reruns)",
+        help="what the gate's interval allows for: other tasks (tasks, default), or only reruns of "
+        "these tasks (reruns)",
     )
     plan.add_argument(
         "--pass-rate",

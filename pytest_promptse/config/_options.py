@@ -350,7 +350,7 @@ OPTIONS: dict[str, Option] = {
             "interval",
             _option_types.choice("tasks", "tasks+emotions", "reruns"),
             "tasks",
-            "what 95 %% intervals cover: other tasks with the same emotions (tasks, default), "
+            "what 95 %% intervals allow for: other tasks with the same emotions (tasks, default), "
             "other tasks and emotions (tasks+emotions), or only reruns of the same prompts "
             "(reruns)",
             metavar="NAME",
@@ -498,8 +498,9 @@ OPTIONS: dict[str, Option] = {
             "compare_fail",
             _option_types.margins,
             (),
-            "loss of a figure against the baseline that makes the run fail, such as auc_e:0.02 or "
-            f"auc_e:5%%; figures: {', '.join(metric.name for metric in compared_metrics())} "
+            "loss of a figure, compared with the baseline, at which the run fails, such as "
+            "auc_e:0.02 or auc_e:5%%; figures: "
+            f"{', '.join(metric.name for metric in compared_metrics())} "
             "(elasticity at every distance); repeatable",
             metavar="FIGURE:LOSS",
             repeatable=True,

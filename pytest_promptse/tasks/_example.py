@@ -42,7 +42,7 @@ class Example:
     Parameters
     ----------
     call
-        A call of the entry point, as in ``'title_case("a b")'``. Its arguments are Python
+        A call to the entry point, as in ``'title_case("a b")'``. Its arguments are Python
         expressions. These expressions may use built-in functions, except functions that access
         files, code or attributes by name. The arguments are evaluated outside the sandbox, again
         for each program.

@@ -69,7 +69,8 @@ class Task:
         The language of the programs, such as ``go``. The default is the language named at the
         beginning of the prompt ("Write a Go program …"), else the language of the settings, else
         Python. Checks can call functions of programs in Python, JavaScript and TypeScript. Checks
-        can only run programs in other languages, with the fixture `program`.
+        cannot call functions of programs in other languages: they run such a program with the
+        fixture `program`.
     program_tests
         Tests in the language of the program, which run in the process of the program. The check
         then only reads the exit status of this process.
