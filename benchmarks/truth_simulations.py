@@ -215,7 +215,7 @@ TRUE_RATES = {
     "one emotion with one trait": one_voice,
     "only the middle distance": middle_level,
 }
-"""Kinds of models for thresholds in true rates, with the stable model of a medium pass rate."""
+"""Kinds of models for thresholds based on true rates, with a stable model of a medium pass rate."""
 
 
 def pass_rates(
