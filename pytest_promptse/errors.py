@@ -48,7 +48,7 @@ class VariantError(PromptseError):
 
 
 class StoreError(PromptseError):
-    """The folder or file that keeps completions and verdicts cannot be used."""
+    """The folder or file that stores completions and verdicts cannot be used."""
 
 
 class RecordError(PromptseError):

@@ -55,15 +55,15 @@ class Metric:
         True if the expected figure does not depend on the number of samples. If False, the figure
         is not compared between runs with different numbers of samples.
     may_stop_early
-        True if the expected figure does not depend on the number of variants, and its interval
-        covers variants that are not sampled yet. With ``samples = auto``, only gates of such
+        True if the expected figure does not depend on the number of variants, and if its interval
+        allows for variants that are not sampled yet. With ``samples = auto``, only gates of such
         metrics stop a suite before its last round.
     is_compared
         True if the figure is compared with its value in a baseline.
     always_shown
         True if a comparison with a baseline shows the figure even without a margin.
     gate_without_threshold
-        True if a suite has an item for the figure even without a threshold.
+        True if a suite has a pytest item for the figure even without a threshold.
     by_distance
         True if there is a figure, a threshold and a gate for each distance.
     loss_of
@@ -72,13 +72,13 @@ class Metric:
         could never fail, so the gate must not pass either. None if a gate can fail at every
         threshold.
     copies_cause
-        The verdict that can be wrong if a server returns copies of completions. The gate does not
-        give this verdict if there are copies. Use ``"fail"`` if the figure subtracts the noise of
-        independent samples, because figures of copies vary more. Use ``"pass"`` if the figure is
-        the probability that several attempts pass, because copies of one completion all pass or all
-        fail.
+        The verdict that becomes unreliable if the server returns copies of completions instead of
+        independent ones. If there are copies, the gate is inconclusive instead of giving this
+        verdict. Use ``"fail"`` if the figure subtracts the noise of independent samples, because a
+        figure computed from copies varies more. Use ``"pass"`` if the figure is the probability
+        that several attempts pass, because copies of one completion all pass or all fail.
     narrowed_by
-        The remedy to print if only the interval that covers unseen tasks contains the threshold.
+        The remedy to print if the threshold is in the interval ``exact`` but not in ``ci95``.
     """
 
     name: str

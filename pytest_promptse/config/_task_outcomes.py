@@ -33,7 +33,7 @@ class PromptGroup:
 
     @property
     def passes(self) -> npt.NDArray[np.float64]:
-        """Shape (..., K): numbers of passed samples. Resampled numbers need not be integers."""
+        """Shape (..., K): numbers of passes. Resampled numbers need not be integers."""
         return self.rates * self.n
 
 

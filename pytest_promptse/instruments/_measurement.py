@@ -122,7 +122,7 @@ class FigureGate:
 
 @dataclass(frozen=True, kw_only=True)
 class SuitePlace:
-    """The suite of a file for one model.
+    """The file that defines a suite, and the model of the suite.
 
     Parameters
     ----------
@@ -360,7 +360,7 @@ class Measurement(ABC):
 
 
 class AnswerLog:
-    """The problems of a suite's responses, for its record.
+    """The problems in a suite's responses, for the suite's record.
 
     Attributes
     ----------

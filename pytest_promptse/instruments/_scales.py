@@ -55,8 +55,7 @@ class Scale:
     name
         The short name of the scale, such as ``PANAS``.
     items
-        The items in published order. The item numbers in ``categories`` and ``reverse`` count from
-        1.
+        The items in published order. The item numbers in ``categories`` and ``reverse`` start at 1.
     low
         The smallest rating.
     high
@@ -65,7 +64,7 @@ class Scale:
         The text above the items in the prompt. A situation, if there is one, precedes these
         instructions.
     categories
-        The numbers of the items that are combined in each total, by the name of the total.
+        The item numbers that are combined in each total, keyed by the name of the total.
     reverse
         Numbers of the items that are scored as ``low + high - rating``.
     compute
@@ -90,7 +89,7 @@ class Scale:
         Parameters
         ----------
         ratings
-            The rating of each item, in [low, high], by the item's number, which counts from 1.
+            The rating of each item, in [low, high], keyed by item number. Item numbers start at 1.
 
         Raises
         ------
@@ -125,7 +124,8 @@ class Ratings:
     Parameters
     ----------
     ratings
-        The rating of each item by its number in the scale. Items without a rating are left out.
+        The rating of each item, keyed by the item's number in the scale. Items without a rating are
+        left out.
     problems
         Number of problems of each kind.
     complete
@@ -172,11 +172,11 @@ def read_ratings(
 ) -> Ratings:
     """Return the ratings in `response` to a prompt that listed the items in `order`.
 
-    A line is matched to an item by the number and by the text of the item. If number and text
-    disagree, the text decides. On a scale from 1 to 5, ``4/5`` and ``5 (extremely)`` are ratings,
-    but ``3.5`` and ``7`` are not. If a response consists of exactly one number for each item, the
-    numbers are assigned in the prompt's order. Ratings are never imputed: an item without a single
-    clear rating has no rating.
+    A line is matched to an item by the number and by the text of the item. If the number and the
+    text disagree, the text takes precedence. On a scale from 1 to 5, ``4/5`` and ``5 (extremely)``
+    are ratings, but ``3.5`` and ``7`` are not. If a response consists of exactly one number for
+    each item, the numbers are assigned in the prompt's order. Ratings are never imputed: an item
+    without a single clear rating has no rating.
 
     Parameters
     ----------

@@ -192,8 +192,8 @@ class Capabilities:
         How to read completions: ``chat`` (code in prose and fences) or ``completion`` (text that
         continues the prompt).
     logprobs
-        The distribution of the log-probabilities: ``raw`` (of the model), ``processed`` (after
-        temperature and top-p), ``unknown``, or None without log-probabilities.
+        The distribution under which the log-probabilities are computed: ``raw`` (of the model),
+        ``processed`` (after temperature and top-p), ``unknown``, or None without log-probabilities.
     seeded
         True if the model uses the seed of a request.
     refused
@@ -264,7 +264,7 @@ class Backend(Protocol):
 
 
 class RequestUsage:
-    """The actual usage of one request. The initial value is one request without tokens."""
+    """A counter of the usage of one request, which starts at one request and no tokens."""
 
     def __init__(self) -> None:
         self.paid = Usage(requests=1)
@@ -276,10 +276,10 @@ class RequestUsage:
 
 
 BudgetGuard: TypeAlias = "Callable[[Request], AbstractAsyncContextManager[RequestUsage]]"
-"""A context manager around each request.
+"""A function that returns a context manager for each request.
 
-The guard raises BudgetError if the request exceeds the budget, and adds the usage of the request to
-the totals.
+The context manager raises BudgetError if the request exceeds the budget, and adds the usage of the
+request to the totals.
 """
 
 
@@ -297,13 +297,13 @@ class Remote(Protocol):
         """Raise SettingsError if no request can succeed, for example because the key is missing."""
 
     async def reach(self, guard: BudgetGuard) -> Capabilities:
-        """Start the model. Every request that the start sends must be inside ``guard()``.
+        """Start the model. Every request that the start sends must be sent inside ``guard()``.
 
         Parameters
         ----------
         guard
-            Returns a context manager for each request. The context manager checks the budget and
-            counts usage.
+            A function that returns a context manager for each request. The context manager checks
+            the budget and counts usage.
         """
 
 

@@ -11,7 +11,7 @@ Interval = tuple[float, float]
 
 
 class LightRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The suite's figures computed by PromptSELight, which compares pass rates alone.
+    """The suite's figures as computed by PromptSELight, which compares pass rates alone.
 
     ``auc_e_null`` is the noise ceiling: the expected AUC-E of a stable model whose originals have
     the same pass rates. ``excess`` is the part of 1 - AUC-E that sampling noise does not explain.
@@ -27,8 +27,8 @@ class LightRecord(msgspec.Struct, frozen=True, kw_only=True):
 class LossRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The effect of one cause of failure on elasticity.
 
-    ``loss`` is the part of 1 - E that is due to the cause. ``drop`` is the share of the
-    variants' samples that fail for this cause, minus the same share of the originals' samples.
+    ``loss`` is the part of 1 - E that is due to the cause. ``drop`` is the share of the variants'
+    samples that fail for this cause, minus the corresponding share of the originals' samples.
     """
 
     loss: float
@@ -87,7 +87,7 @@ Calibrations = dict[str, CalibrationRecord]
 
 
 class RoundsRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The end of a suite that was sampled in rounds.
+    """How and when a suite that was sampled in rounds ended.
 
     The suite ended at interim analysis ``look`` out of at most ``looks``. By then the suite had
     measured ``n_variants`` variants. ``completions`` is the number of completions that the suite
@@ -106,10 +106,10 @@ class RoundsRecord(msgspec.Struct, frozen=True, kw_only=True):
 class EstimateRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A figure of a suite with its intervals.
 
-    ``ci95`` is the resampled interval, which covers other tasks that are similar to the measured
-    ones. ``exact`` also covers tasks that are different, because it assumes the worst possible
-    value for unmeasured tasks. ``note`` is a text that is added to the name of the figure, such as
-    ``worst of 5``.
+    ``ci95`` is the resampled interval, which holds for other tasks that are similar to the measured
+    ones. ``exact`` also holds for tasks that are unlike the measured ones, because it assumes the
+    worst possible value for unmeasured tasks. ``note`` is a text that is added to the name of the
+    figure, such as ``worst of 5``.
     """
 
     value: float | None
@@ -137,7 +137,8 @@ class MetricRecord(msgspec.Struct, frozen=True, kw_only=True):
 class ControlLevelRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The results of the length-matched control condition at one distance.
 
-    The figures cover the ``n_tasks`` tasks that have both variants and control variants.
+    The figures are computed from the ``n_tasks`` tasks that have both variants and control
+    variants.
 
     ``loss`` is the mean score of the originals minus that of the variants with emotion and persona.
     ``control_loss`` is the mean score of the originals minus that of the control variants.
@@ -166,7 +167,7 @@ class ControlRecord(msgspec.Struct, frozen=True, kw_only=True):
         Areas under the loss curves over all distances, computed as for AUC-E. None if a distance is
         missing.
     levels
-        The figures by distance.
+        The figures, keyed by distance.
     """
 
     name: str
@@ -179,7 +180,7 @@ class ControlRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswersRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The number ``n`` of completions, and how many completions of each prompt are distinct.
+    """The number ``n`` of completions, and the number of distinct completions, counted per prompt.
 
     ``equal_pairs`` counts pairs of equal completions of the same prompt. ``expected_pairs`` is
     roughly the largest number of equal pairs that chance explains in independent samples, or None

@@ -29,11 +29,11 @@ __all__ = [
 class FigureRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A figure with its 95 % interval. ``value`` is None if it could not be computed.
 
-    Comparisons show the figures of one ``group`` as one table, so they must have the same ``kind``.
-    The terminal shows only groups whose figures have ``brief`` set to True. ``reference`` is a
-    value with which the figure is compared, such as a norm. ``baseline`` is the value of the figure
-    in the baseline of the run. If ``correlated`` is True, comparisons show the correlation of the
-    figure with AUC-E over models.
+    Comparisons show the figures of one ``group`` as one table, so these figures must have the same
+    ``kind``. The terminal shows only groups whose figures have ``brief`` set to True. ``reference``
+    is a value with which the figure is compared, such as a norm. ``baseline`` is the value of the
+    figure in the baseline of the run. If ``correlated`` is True, comparisons show the correlation
+    of the figure with AUC-E across models.
     """
 
     name: str
@@ -49,7 +49,7 @@ class FigureRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BoundsRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A gate of an instrument's suite: the range from ``low`` to ``high`` for a figure.
+    """A gate of an instrument's suite: the allowed range of a figure, from ``low`` to ``high``.
 
     A missing bound is None. ``scope`` is the part of the suite to which the gate applies, or None
     for the whole suite. ``verdict`` is None if the figure was not measured.

@@ -43,15 +43,16 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
     only if the suite was sampled in rounds and has ended. ``line`` is the first line of the suite
     in its file. ``template_sha256`` identifies the template in ``Record.templates``.
 
-    ``estimates`` contains the measured figures, by their names in ``Record.metrics``. Five of these
-    values are also separate fields: ``pass_at_1``, ``auc_e`` with its ``ci95``, ``excess`` and
-    ``drop``. These fields always equal the values in ``estimates``.
+    ``estimates`` contains the measured figures, keyed by their names in ``Record.metrics``. Five of
+    these values are also separate fields: ``pass_at_1``, ``auc_e`` with its ``ci95``, ``excess``
+    and ``drop``. These fields always equal the values in ``estimates``.
 
-    Intervals named ``ci95`` cover unseen tasks that are similar to the measured ones. Intervals
-    named ``exact`` cover any unseen tasks. ``speaks_for`` names what the intervals cover, as
-    ``tasks``, ``tasks+emotions`` or ``reruns``. ``speaks_for`` is always ``reruns`` for a suite
-    with one task. ``control`` is None without a control condition. Control variants are not
-    included in any other figure.
+    Intervals named ``ci95`` hold for unseen tasks that are similar to the measured ones. Intervals
+    named ``exact`` hold for all unseen tasks, including tasks that are unlike the measured ones.
+    ``speaks_for`` states for what the intervals hold: similar tasks (``tasks``), similar tasks with
+    other emotions (``tasks+emotions``), or only reruns of the same prompts (``reruns``).
+    ``speaks_for`` is always ``reruns`` for a suite with one task. ``control`` is None without a
+    control condition. Control variants are not included in any other figure.
     """
 
     id: str
@@ -109,7 +110,9 @@ class SuiteRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One task of one suite with one model. ``texts`` contains the texts of the samples, by key.
+    """One task of one suite with one model.
+
+    ``texts`` maps the keys in ``SampleRecord.text`` to texts.
 
     ``p_adjusted`` is the ``p_value`` of AUC-E, adjusted by the Benjamini-Hochberg method over the
     tasks of the suite. ``drop`` is None if the task has no measured original or no measured
@@ -146,13 +149,14 @@ class SubgroupRecord(msgspec.Struct, frozen=True, kw_only=True):
     consist of the traits ``technical``, ``experience`` and ``collaboration``, ``trait`` is
     ``emotion`` or ``personality``. ``value`` is the trait's value that the variants share.
     ``change`` is the mean difference between the pass rates of the variants and of their originals.
-    The mean covers the ``n_variants`` variants whose texts have a cue of the value.
+    ``change`` is computed from the ``n_variants`` variants whose texts have a cue of the value.
     ``n_without_cue`` counts the variants that have the value only as a label and are therefore left
     out. If a rewriter records no cues, its variants are grouped by their labels.
 
-    ``p_value`` tests whether variants with this value pass as often as variants with other values
-    of the trait. The test shuffles the values within task and distance. ``p_adjusted`` is the
-    p-value adjusted by the Benjamini-Hochberg method over all subgroups of the model.
+    ``p_value`` is the p-value of a test of whether variants with this value pass as often as
+    variants with other values of the trait. The test shuffles the values within task and distance.
+    ``p_adjusted`` is the p-value adjusted by the Benjamini-Hochberg method over all subgroups of
+    the model.
     """
 
     trait: str
@@ -166,7 +170,7 @@ class SubgroupRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SubgroupsRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Subgroups of the variants of one model with one prompt template, over all of its suites.
+    """Subgroups of the variants of one model with one prompt template, from all suites.
 
     ``calibration`` contains a calibration for each quadrant of emotion, and ``emotions`` one for
     each emotion.
@@ -301,13 +305,13 @@ class TemplateRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ComparedRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One metric of this run and of the baseline, over the variants that both have.
+    """One metric of this run and of the baseline, computed from the variants that both contain.
 
     ``difference`` is ``current`` minus ``baseline``, and ``ci95`` is its paired 95 % interval.
-    ``exact`` is the interval that also covers unseen tasks. ``verdict`` is ``pass`` if both
-    intervals exclude a loss of ``margin`` or more, and ``fail`` if ``ci95`` excludes every smaller
-    loss. Otherwise ``verdict`` is ``inconclusive``, or None without a margin or if one of the two
-    values is missing.
+    ``exact`` is the interval that also holds for tasks outside the suite. ``verdict`` is ``pass``
+    if both intervals exclude a loss of ``margin`` or more, and ``fail`` if ``ci95`` excludes every
+    smaller loss. Otherwise ``verdict`` is ``inconclusive``, or None without a margin or if one of
+    the two values is missing.
     """
 
     metric: str

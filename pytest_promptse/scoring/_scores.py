@@ -101,7 +101,7 @@ class SuiteFigures(Figures):
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """A figure of a suite with its 95 % interval, and an interval that also covers unseen tasks.
+    """A figure of a suite with its 95 % interval, and an interval that also holds for unseen tasks.
 
     These are None if the figure was not measured. ``note`` adds to the name of the figure.
     """
@@ -196,9 +196,9 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 
     ``verdict`` is None if there was nothing to decide: no threshold, or no measured figure.
     ``task`` is None for a gate of the whole suite. ``ci95`` is the 95 % interval of ``value``, and
-    ``exact`` the interval that also covers tasks outside the suite. ``value`` and the intervals are
-    in the unit of ``threshold``. ``excess`` is the excess sensitivity of the gate's figure.
-    ``message`` is one line, and so is each of ``warnings``.
+    ``exact`` is the interval that also holds for tasks outside the suite. ``value`` and the
+    intervals are in the unit of ``threshold``. ``excess`` is the excess sensitivity of the gate's
+    figure. ``message`` is one line, and so is each of ``warnings``.
     """
 
     name: str
@@ -231,13 +231,13 @@ class TaskDrop(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ranked(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry of a ranking: a template or a model, over the common tasks and variants.
+    """One entry of a ranking: a template or a model, compared on the common tasks and variants.
 
-    ``figures`` contains the compared metrics by name, and None for a metric that was not measured.
-    ``standing`` is ``first`` for the first entry, and states the reason for the place of every
-    later entry. A later entry has ``solves fewer`` if it solves fewer variants than a different
-    entry. Otherwise the entry has ``drops more`` if its drop is larger than that of the first
-    entry, or ``undecided`` if the intervals do not decide.
+    ``figures`` maps the name of each compared metric to its value, or to None if it was not
+    measured. ``standing`` is ``first`` for the first entry, and states the reason for the place of
+    every later entry. A later entry has ``solves fewer`` if it solves fewer variants than at least
+    one other entry. Otherwise the entry has ``drops more`` if its drop is larger than that of the
+    first entry, or ``undecided`` if the intervals do not show which of the two is better.
 
     ``tokens_per_solved`` and ``cost_per_solved`` are the tokens and the cost of one attempt at the
     original prompt, divided by pass@1. Both are None without token counts or if no task is solved,
@@ -258,8 +258,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
     The intervals ``ci95`` of all differences of a ranking have a joint confidence level of 95 %.
     ``better`` is the entry with the better figure, or None if the interval contains 0, so that the
-    pair is undecided. With a single task, the intervals cover reruns of its prompts, not other
-    tasks.
+    pair is undecided. With a single task, the intervals only state what a rerun of its prompts may
+    give; they say nothing about other tasks.
     """
 
     metric: str

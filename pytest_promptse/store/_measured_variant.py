@@ -63,8 +63,8 @@ class VariantRecord(Variant, frozen=True, kw_only=True):
     details
         The message of one failed sample for each cause.
     samples
-        The most frequent outcomes, with at least one of every cause. The outcomes may cover fewer
-        than `n` samples.
+        The most frequent outcomes, with at least one of every cause. Rare outcomes may be left out,
+        so these outcomes may account for fewer than `n` samples.
     draws
         All outcomes in sample order. These outcomes are recorded only with
         ``--promptse-record-samples all``.

@@ -113,7 +113,8 @@ class WritingModel:
         The maximum number of requests, and of candidates, for one variant. The run never exceeds
         this number, so a dry run can state the maximum number of requests of a run.
     instruction
-        The instruction that the record shows, before the values of a task are inserted.
+        The instruction to the model, before the values of a task are inserted. Only the record uses
+        this text.
     """
 
     spec: str
@@ -168,7 +169,7 @@ class Rewriter(ABC):
 
     @property
     def draws_persona(self) -> bool:
-        """True if requests have an emotion and a persona; `has_persona` by default."""
+        """True if each `RewriteRequest` has an emotion and a persona; `has_persona` by default."""
         return self.has_persona
 
     @abstractmethod
