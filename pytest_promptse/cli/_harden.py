@@ -35,7 +35,7 @@ def add_parser(subparsers: Subparsers) -> None:
             "Search for prompt templates that reduce this loss, and confirm the best template on "
             "variants that the search did not use. The exit code is 0 if a template is confirmed "
             "or there is no loss to reduce, and 1 if no template helps. Completions are kept in "
-            "the store, so a second call costs nothing."
+            "the store, so repeating the command costs nothing."
         ),
     )
     harden.add_argument(
