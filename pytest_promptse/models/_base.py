@@ -297,7 +297,7 @@ class Remote(Protocol):
         """Raise SettingsError if no request can succeed, for example because the key is missing."""
 
     async def reach(self, guard: BudgetGuard) -> Capabilities:
-        """Start the model. Every request that the start sends must be sent inside ``guard()``.
+        """Start the model. Every request during the start must be sent inside ``guard()``.
 
         Parameters
         ----------

@@ -149,7 +149,7 @@ class SubgroupRecord(msgspec.Struct, frozen=True, kw_only=True):
     consist of the traits ``technical``, ``experience`` and ``collaboration``, ``trait`` is
     ``emotion`` or ``personality``. ``value`` is the trait's value that the variants share.
     ``change`` is the mean difference between the pass rates of the variants and of their originals.
-    ``change`` is computed from the ``n_variants`` variants whose texts have a cue of the value.
+    ``change`` is computed from the ``n_variants`` variants whose texts contain a cue for the value.
     ``n_without_cue`` counts the variants that have the value only as a label and are therefore left
     out. If a rewriter records no cues, its variants are grouped by their labels.
 
@@ -172,8 +172,8 @@ class SubgroupRecord(msgspec.Struct, frozen=True, kw_only=True):
 class SubgroupsRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Subgroups of the variants of one model with one prompt template, from all suites.
 
-    ``calibration`` contains a calibration for each quadrant of emotion, and ``emotions`` one for
-    each emotion.
+    ``calibration`` contains a calibration for each quadrant of valence and arousal, and
+    ``emotions`` one for each emotion.
     """
 
     model: str
@@ -266,7 +266,8 @@ class RewritingRecord(msgspec.Struct, frozen=True, kw_only=True):
 class ErrorRecord(msgspec.Struct, frozen=True, kw_only=True):
     """An item that could not be measured, with the reason.
 
-    ``where`` identifies the item. ``skipped`` is True if ``--promptse-replay-only`` skipped it.
+    ``where`` identifies the item. ``skipped`` is True if ``--promptse-replay-only`` skipped the
+    item.
     """
 
     where: str

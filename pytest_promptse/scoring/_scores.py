@@ -258,8 +258,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
     The intervals ``ci95`` of all differences of a ranking have a joint confidence level of 95 %.
     ``better`` is the entry with the better figure, or None if the interval contains 0, so that the
-    pair is undecided. With a single task, the intervals only state what a rerun of its prompts may
-    give; they say nothing about other tasks.
+    pair is undecided. With a single task, the intervals state only what a rerun of its prompts may
+    give, and nothing about other tasks.
     """
 
     metric: str

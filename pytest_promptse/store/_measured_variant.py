@@ -30,7 +30,7 @@ class SampleRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DrawRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One completion. ``cause`` is None if the program in it passed.
+    """One completion. ``cause`` is None if the program in the completion passed.
 
     ``logprob`` is the natural log-probability of the sequence of ``n_tokens`` tokens. ``logprob``
     and ``n_tokens`` are None if the model does not return them. ``answer`` is the index of the
