@@ -34,7 +34,7 @@ LARGEST_GROWTH = 1024
 # The other plugins change the order of tests, their output or their number.
 OTHERS = ("cov", "django", "pytest_cov", "randomly", "rerunfailures", "timeout", "xdist")
 COMPLETIONS = 4
-PARTS = 4
+PARTS = 8
 
 
 @dataclass
