@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_promptse._suggestions import nearest
 from pytest_promptse.cli._arguments import add_store_option
 from pytest_promptse.errors import SettingsError, StoreError
 
@@ -95,6 +96,18 @@ def _open(folder: Path) -> Store:
     return store
 
 
+def _require_model(store: Store, model: str | None) -> None:
+    """Raise StoreError if the store has no completions of the model whose export is wanted."""
+    from pytest_promptse.store._maintenance import models  # noqa: PLC0415
+
+    stored = models(store)
+    if model is not None and model not in stored:
+        raise StoreError(
+            f"store export: --model {model!r} has no completions in {str(store.folder)!r}"
+            f"{nearest(model, stored)}; promptse store info lists the models"
+        )
+
+
 def _info(chosen: argparse.Namespace) -> int:
     from rich.console import Console  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
@@ -171,6 +184,7 @@ def _export_store(chosen: argparse.Namespace) -> int:
     if chosen.output is None:
         raise SettingsError("store export --format store: name the file with --output FILE")
     with closing(_open(chosen.store)) as store:
+        _require_model(store, chosen.model)
         count = export_store(store, chosen.output, model=chosen.model)
     sys.stdout.write(
         f"{chosen.output}: {count.completions:,} completions of {count.variants:,} variants and "
@@ -197,6 +211,7 @@ def _export_replay(chosen: argparse.Namespace) -> int:
     from pytest_promptse.store._maintenance import count_ambiguous, replay_lines  # noqa: PLC0415
 
     with closing(_open(chosen.store)) as store:
+        _require_model(store, chosen.model)
         try:
             output = (
                 nullcontext(sys.stdout)

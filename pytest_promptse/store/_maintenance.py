@@ -61,6 +61,13 @@ def contents(store: Store) -> list[ModelContents]:
     return [ModelContents(*row) for row in rows]
 
 
+def models(store: Store) -> list[str]:
+    """Return the names of the models that have completions in the store, sorted."""
+    with store.database.read() as connection:
+        rows = connection.execute("SELECT DISTINCT model FROM variant ORDER BY model").fetchall()
+    return [name for (name,) in rows]
+
+
 def count_verdicts(store: Store) -> int:
     """Return the number of stored verdicts."""
     with store.database.read() as connection:

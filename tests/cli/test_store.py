@@ -161,6 +161,17 @@ def test_an_export_can_be_replayed(promptse, folder, tmp_path):
         assert asyncio.run(replay()) == ("chat", store.completions("newer", 3)[1:])
 
 
+@pytest.mark.parametrize("form", ["replay", "store"])
+def test_an_export_of_a_model_that_the_store_lacks_is_refused(promptse, folder, tmp_path, form):
+    output = tmp_path / "kept.jsonl"
+    with pytest.raises(StoreError, match=r"--model 'openai:odl' .*did you mean 'openai:old'.*info"):
+        promptse(
+            *("store", "export", "--store", folder, "--model", "openai:odl"),
+            *("--format", form, "--output", output),
+        )
+    assert not output.exists()
+
+
 def test_an_export_says_where_each_completion_came_from(promptse, folder, capsys):
     promptse("store", "export", "--store", folder, "--model", "openai:old")
     first = json.loads(capsys.readouterr().out.splitlines()[0])
