@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import ssl
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from pytest_promptse._redaction import remember_secret
 from pytest_promptse.errors import SettingsError
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable, Mapping
 
 _VARIABLE = re.compile(r"\$\{?(?P<name>\w+)")
@@ -76,6 +76,8 @@ class Gateway:
         SettingsError
             If a file is missing or is no certificate or key, or if a key has no certificate.
         """
+        import ssl  # takes 15 ms, and many runs reach no server
+
         context = ssl.create_default_context()
         bundle = self._bundle
         if bundle is not None:
@@ -98,6 +100,8 @@ class Gateway:
 
     def tls_failure(self, error: ssl.SSLError) -> str:
         """Return what failed when a connection was made, with the remedy for these settings."""
+        import ssl
+
         if isinstance(error, ssl.SSLCertVerificationError):
             untrusted = f"the server's certificate is not trusted ({error.verify_message})"
             return f"{untrusted}; {self._trust_remedy(error.verify_code)}"
@@ -143,6 +147,8 @@ def _load(flag: str, path: str, read: Callable[[], None]) -> None:
 
 
 def _load_certificate(context: ssl.SSLContext, certificate: str, key: str | None) -> None:
+    import ssl
+
     try:
         context.load_cert_chain(certificate, key, password=_no_password)
     except ssl.SSLError:

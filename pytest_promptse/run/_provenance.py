@@ -29,7 +29,9 @@ _PACKAGES = (
 
 def environment() -> dict[str, str]:
     """Return interpreter, platform and the versions of the packages that shape results."""
-    versions = {"python": platform.python_version(), "platform": platform.platform()}
+    # Not `platform.platform`, which starts a process to ask for the name of the processor.
+    system = f"{platform.system()}-{platform.release()}-{platform.machine()}"
+    versions = {"python": platform.python_version(), "platform": system}
     for package in _PACKAGES:
         try:
             versions[package] = version(package)
