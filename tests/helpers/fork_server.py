@@ -296,6 +296,8 @@ class _Importer:
         prompt = "Write `twice(x: int) -> int`: return twice x. Never print anything."
         making.generate(task(id="twice", prompt=prompt), making.Selection(per_distance=64))
         judge(prompt, files.load_library()).findings(f"I have been up since noon.\n\n{prompt}")
+        # The modules of the jail are the same for all children as well.
+        importlib.import_module("pytest_promptse.sandbox._bootstrap").modules()
         if importlib.util.find_spec("jinja2"):
             pages = importlib.import_module("pytest_promptse.reports.html._standalone_page")
             pages._environment(pages.FOLDER).get_template("page.html.j2")
