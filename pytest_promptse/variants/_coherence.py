@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FACTS_OF_PROMPTS = frozenset(
     """
-    chat company impersonal mail one-liner own-voice passed-on prose role-prompt short stub tagged
+    called chat company impersonal introduced mail one-liner own-voice passed-on prose role-prompt short stub tagged
     trouble
     """.split()  # noqa: SIM905 - a list of words
 )

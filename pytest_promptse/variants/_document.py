@@ -36,8 +36,20 @@ _OPEN_ENDS: frozenset[Kind] = frozenset(
 
 _GREETING_IN_LINE = re.compile(
     r"(?:hi|hello|hey|good (?:morning|afternoon|evening|day)|morning|hallo|moin)\b"
-    r"(?:[ ]@?[\w'\u2019-]+){0,2}[,!.][ ]+\S|(?:你好|您好|大家好|嗨)[,\uff0c!\uff01\u3002]\S"
-    r"|(?:哈喽|在吗|在么|在不)(?:[,\uff0c!\uff01\u3002?\uff1f][ ]?|[ ])\S",
+    r"(?:[ ]@?[\w'\u2019-]+){0,2}[,!.][ ]+\S",
+    re.IGNORECASE,
+)
+_FRIENDS = "大家|各位|兄弟们?|哥们儿?|姐妹们?|朋友们|同学们|大佬们?|[哥姐]|师[兄姐弟妹傅]"
+_NAME = (
+    r"[小老阿](?![计结数时写组节师])[\u4e00-\u9fff]{1,2}|[\u4e00-\u9fff]{1,2}(?:老师|总|哥|姐|经理)"
+    r"|[\u4e00-\u9fff]?[^\W\d_分加职员手施完开动人]工"
+)
+# A Chinese message that calls its reader: 在吗 @小李, 老张在不?, 师兄, and 哈喽大家,
+_CALL = re.compile(
+    rf"(?:(?:哈喽|嗨|hi[ ,\uff0c])?(?:{_FRIENDS}|{_NAME})?"
+    r"(?:在[吗么不]|有空吗|方便吗|忙吗|救急|救命|哈喽|[你您大家]*好|嗨)(?:[,\uff0c!\uff01\u3002?\uff1f]+\s?|\s)"
+    rf"|(?:哈喽|嗨|hi[ ,\uff0c])?(?:{_FRIENDS})(?:[,\uff0c!\uff01]\s?|\s)|(?:{_NAME})[,\uff0c]\s?"
+    r"|@[\w.-]+[,\uff0c:]?\s+)+(?=\S)",
     re.IGNORECASE,
 )
 # A greeting without a mark, in a message without capitals: *hey can you write*.
@@ -46,12 +58,10 @@ _GREETING_UNMARKED = re.compile(
     r"(?=(?:can|could|would|will|i|im|i'm|i've|we|is|are|do|does|did|how|what|so|quick|need|please"
     r"|pls|got|anyone|any|my|our|the|have)\b)"
 )
-# A name at the start of a question to its bearer: *Sam, can you*, or Chinese *Old Zhang*.
+# A name at the start of a question to its bearer: *Sam, can you*.
 _NAMED = re.compile(
     r"(?!(?:Please|Also|Now|Then|Next|Finally|First|Sorry|Well|Okay|Thanks|Today|Otherwise|However"
     r"|Here|Instead)\b)[A-Z][a-z]+,[ ](?=(?:can|could|would|will|please)[ ]\w)"
-    r"|[小老阿][\u4e00-\u9fff]{1,2}[\uff0c,][ ]?(?=\S)"
-    r"|[\u4e00-\u9fff]{1,3}(?:老师|总|哥|姐|工|经理)[\uff0c,][ ]?(?=\S)"
 )
 _MENTION = re.compile(
     r"(?:@(?:here|channel|all|everyone)\b[,:]?\s+|@[\w.-]+[,:]?[ ]+)+(?=\S)", re.IGNORECASE
@@ -256,6 +266,9 @@ class Document:
         mention = _MENTION.match(self.text, start)
         if mention and (_MENTION_OF_ALL.match(line) or not is_code_line(line)):
             start = mention.end()
+        call = _CALL.match(self.text, start)
+        if call and not line.isascii():
+            return call.end()
         greeting = _GREETING_IN_LINE.match(self.text, start)
         if greeting:
             return greeting.end() - 1

@@ -49,7 +49,7 @@ _GREETING = re.compile(
     r"|\s*(?:[小老阿](?!计|结|数|时|写|组|节|师)[^\W\d_]{1,2}[,\uff0c:\uff1a]"
     r"|[^\W\d_]{1,2}(?:工|总|哥|姐|经理|主任|同学|师傅)[,\uff0c]"
     # With a colon, unlike 分工: and 员工:
-    r"|[^\W\d_分加职员手施完开动]工[:\uff1a])\s*$",
+    r"|(?:[^\W\d_分加职员手施完开动]工|[^\W\d_](?:哥|姐))[:\uff1a])\s*$",
     re.IGNORECASE,
 )
 _MARKER = re.compile(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_promptse.variants._coherence import openings, repeats_an_opening
@@ -18,7 +18,7 @@ from pytest_promptse.variants.rules._sentences import Said
 from pytest_promptse.variants.rules._setting import Setting, read_setting
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pytest_promptse.variants._library import Form, Language, Level, Library
     from pytest_promptse.variants.rules._layout import Edit
@@ -28,6 +28,7 @@ _PRONOUN = re.compile(r"I\b")
 _CUE_WORDS, _FEEL_WORDS, _ASK_WORDS, _INTRO_WORDS = 9, 10, 7, 10
 _INTRODUCED, _BRIEF_INTRO_WORDS, _GREETED_FEEL_WORDS = 6, 4, 6
 _LONG_FEEL_WORDS, _PERSONA_WORDS, _LONG_PERSONA_WORDS = 14, 19, 30
+_PASSAGE_WORDS = 19
 _ASKED = 0.95
 
 
@@ -186,7 +187,7 @@ class Composer:
         """Return one cue of the emotion, which announces a prompt that addresses a model."""
         writer, frame = self.writer, self.source.setting.frame
         words = self._words(_CUE_WORDS)
-        if self._ends_message:
+        if self._ends_message and not self._comes_to_the_point:
             return writer.closing(words, said=request) or [writer.cue(words)]
         if frame != "tagged":
             return [writer.cue(words)]
@@ -270,7 +271,21 @@ class Composer:
         )
         if whole is not None:
             return _Preamble(greeting, self._with_feeling(whole, room=room, said=said))
-        if self.source.setting.is_to_acquaintance and writer.personality is not None:
+        knows = self.source.setting.is_to_acquaintance
+        if not self.source.language.blank and writer.personality is not None:
+            # One long sentence of emotion: several short ones are choppy without connectives.
+            persona = (
+                [writer.way(self._words(_INTRO_WORDS), said=said)]
+                if knows
+                else writer.persona(self._words(persona_words), said=said)
+            )
+            begun = [*said, *persona]
+            short = self._words(self.level.fewest) - _cost(begun)
+            most = max(self._words(feel_words), short + self._words(_FEEL_WORDS))
+            least = min(short, self._words(_PASSAGE_WORDS))
+            feel = writer.feel(most, said=begun, scene=not knows, least=least)
+            return _Preamble(greeting, [*persona, feel])
+        if knows and writer.personality is not None:
             return _Preamble(greeting, [writer.way(self._words(_INTRO_WORDS), said=said)])
         role_first = draws.random() < 0.75 and not is_chat  # noqa: PLR2004
         feel_words = self._words(_GREETED_FEEL_WORDS if is_chat else feel_words)
@@ -288,12 +303,17 @@ class Composer:
         show a smaller share of emotion. They stand at the end of the introduction that its own
         words of emotion are nearer to.
 
-        They are left out if they do not fit, and beside an introduction in a manner of writing,
-        which they do not have, or a short comment. `room` is the largest number of words of all,
+        They are left out if they do not fit, in a language without blanks, where they repeat the
+        introduction, and beside an introduction in a manner of writing, which they do not have, or
+        a short comment. `room` is the largest number of words of all,
         and `said` are the sentences before.
         """
         is_short = self.level.operation == "style"
-        if whole.manner or (is_short and "comment" in whole.facts):
+        if (
+            not self.source.language.blank
+            or whole.manner
+            or (is_short and "comment" in whole.facts)
+        ):
             return [whole]
         writer, room = self.writer, room - whole.length
         if self.level.operation == "style":
@@ -321,7 +341,7 @@ class Composer:
         elif any(sentence.is_whole for sentence in sentences):
             return preamble
         fewest = self._words(self.level.fewest)
-        missing = feelings - 1
+        missing = feelings - 1 if self.source.language.blank else 0
         while missing > 0 or _cost([*request, *preamble.said]) < fewest:
             said = [*request, *preamble.said]
             sentences.append(self.writer.feel(self._words(_FEEL_WORDS), said=said, scene=False))
@@ -395,8 +415,10 @@ class Composer:
     ) -> _Message:
         """Return a chat message with the first words behind its greeting, and the rest after it.
 
-        Everything is behind the greeting if no text may follow the message. `closing` is last
-        words. `edits`, `operations` and `form` are those of the request in the message.
+        Everything is behind the greeting if no text may follow the message. Everything is after a
+        message without blanks between its words to somebody whom the writer knows: it calls its
+        reader and comes to the point. `closing` is last words. `edits`, `operations` and `form` are
+        those of the request in the message.
         """
         before, after = preamble.said, list[Said]()
         if self._follows_message:
@@ -404,7 +426,7 @@ class Composer:
             # small letter.
             is_whole = any(sentence.is_whole for sentence in preamble.introduction)
             first = len(preamble.introduction) if is_whole else 1
-            first = 0 if is_whole and self._goes_on_small else first
+            first = 0 if (is_whole and self._goes_on_small) or self._comes_to_the_point else first
             before, after = before[:first], [*before[first:], *closing]
         return self._framed(before, after, edits, operations, form=form)
 
@@ -455,9 +477,15 @@ class Composer:
         return rest[:1].islower() and not self.writer.lowered
 
     @property
+    def _comes_to_the_point(self) -> bool:
+        """Whether a message calls its reader, whom the writer knows, in a language without blanks."""
+        return not self.source.language.blank and self.source.setting.is_to_acquaintance
+
+    @property
     def _ends_message(self) -> bool:
         """Return whether the writer's words must be at the end of a message."""
-        return self._follows_message and self.source.document.salutation is None
+        is_called = self.source.document.salutation is not None
+        return self._follows_message and (not is_called or self._comes_to_the_point)
 
     def _framed(
         self,
@@ -543,11 +571,10 @@ class Composer:
         manners = {
             f"manner:{sentence.manner}": None for sentence in message.said if sentence.manner
         }
-        # The prompt has no full-width punctuation, so only the writer's own words change.
-        halves = not self.source.language.blank and _layout.has_half_width(
-            self.source.document.text
-        )
-        written = _layout.in_half_width if halves else str
+        written: Callable[[str], str] = str
+        if not self.source.language.blank:
+            # Marks that occur in the prompt stay, so only the writer's own words change.
+            written = partial(_layout.punctuated_like, self.source.document.text)
         return Draft(
             text=written(message.text),
             cues={dimension: written(shown) for dimension, shown in cues.items()},

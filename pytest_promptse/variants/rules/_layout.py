@@ -26,9 +26,10 @@ _ONE_PARAGRAPH: frozenset[Kind] = frozenset({"specification", "context"})
 _MARKS = "\uff0c\u3002\uff01\uff1f\uff1b\uff1a\u2026"
 _CLAUSE = re.compile(rf"[^\s{_MARKS}]*(?:[{_MARKS}]+|\s+|$)")
 """A clause of a text without blanks between its words, with its mark."""
-_FULL_WIDTH = str.maketrans("\uff0c\u3002\uff1b\uff1a\uff01\uff1f", ",.;:!?")
-_FULL_MARKS = re.compile("[\uff0c\u3002\uff1b\uff1a\uff01\uff1f]+(?=(\\S?))")
-_HALF_MARK = re.compile(r"[\u4e00-\u9fff\w`)][,.;:!?](?:\s|$)")
+_HALVES = {"\uff0c": ",", "\uff1b": ";", "\uff1a": ":", "\u3002": ".", "\uff01": "!", "\uff1f": "?"}
+_FULL_MARKS = re.compile("([\uff0c\u3002\uff1b\uff1a\uff01\uff1f])(?=(\\S?))")
+_HAN = "[\u4e00-\u9fff]"
+_INNER_MARKS = "\uff0c\uff1b\uff1a"
 
 
 def apply(text: str, edits: Sequence[Edit]) -> str:
@@ -197,13 +198,29 @@ def _indented(document: Document, paragraphs: Sequence[str]) -> list[str]:
     return [" " * indent + paragraph for paragraph in paragraphs]
 
 
-def has_half_width(text: str) -> bool:
-    """Return whether a text has the punctuation of English, and no full-width one."""
-    return _FULL_MARKS.search(text) is None and _HALF_MARK.search(text) is not None
+def punctuated_like(original: str, text: str) -> str:
+    """Return the Chinese `text` with half-width marks where `original` has them.
 
-
-def in_half_width(text: str) -> str:
-    """Return `text` with half-width punctuation, and a blank before words that follow it."""
+    Each mark has the width that it has in `original`. Of the marks that do not occur there, a comma,
+    a colon and a semicolon have the width of each other, and so have the marks that end a sentence,
+    except that a full stop stays full-width. A blank follows a half-width mark if most of them have
+    one in `original`.
+    """
+    found = {
+        full: re.findall(rf"(?<={_HAN}){re.escape(half)}( ?)", original)
+        + (
+            re.findall(rf"{re.escape(half)}( ?)(?={_HAN})", original)
+            if full in _INNER_MARKS
+            else []
+        )
+        for full, half in _HALVES.items()
+    }
+    halves = {full for full, blanks in found.items() if blanks and full not in original}
+    if halves & set(_INNER_MARKS):
+        halves |= {mark for mark in _INNER_MARKS if mark not in original}
+    blanks = [blank for full in halves for blank in found[full]]
+    gap = " " if sum(map(bool, blanks)) * 2 > len(blanks) else ""
     return _FULL_MARKS.sub(
-        lambda match: match[0].translate(_FULL_WIDTH) + (" " if match[1] else ""), text
+        lambda mark: _HALVES[mark[1]] + (gap if mark[2] else "") if mark[1] in halves else mark[1],
+        text,
     )

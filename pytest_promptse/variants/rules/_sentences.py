@@ -101,14 +101,16 @@ class SentenceGenerator:
         drawn = self._draw(most, said=said, cue=feeling.cues, note=feeling.notes, talk=feeling.talk)
         return self._felt(drawn)
 
-    def feel(self, most: int, *, said: Sequence[Said] = (), scene: bool = True) -> Said:
+    def feel(
+        self, most: int, *, said: Sequence[Said] = (), scene: bool = True, least: int = 0
+    ) -> Said:
         """Return a sentence of emotion that fits after `said`. With `scene` it may set a scene.
 
-        `most` is the largest number of words.
+        `most` is the largest number of words, and `least` the smallest, if there is one that long.
         """
         scenes = self.feeling.scenes if scene else ()
         return self._felt(
-            self._draw(most, said=said, sentence=self.feeling.sentences, scene=scenes)
+            self._draw(most, said=said, least=least, sentence=self.feeling.sentences, scene=scenes)
         )
 
     def closing(self, most: int, *, said: Sequence[Said] = ()) -> list[Said]:
@@ -136,7 +138,8 @@ class SentenceGenerator:
 
         Only the facts of the prompt and of `said` can refuse an introduction: they contradict it,
         or a fact that its kind needs is not among them. Its own parts belong together. If all are
-        refused, those with the fewest such facts may be drawn. Of those that fit, the ones that the
+        refused, the result is None in a language without blanks, and otherwise those with the
+        fewest such facts may be drawn. Of those that fit, the ones that the
         prompt prefers are drawn, and of these the ones that are short enough. Kinds are drawn
         first, so that the number of texts of a kind does not matter.
 
@@ -148,7 +151,9 @@ class SentenceGenerator:
         key = (self.emotion, self.personality.slug, operation)
         candidates = self.language.introductions.get(key, ())
         if acquainted:
-            candidates = tuple(filter(None, (text.to_acquaintance for text in candidates)))
+            # Without its role, the story of a course is not understood.
+            known = [text for text in candidates if text.kind != "practice" or self.language.blank]
+            candidates = tuple(filter(None, (text.to_acquaintance for text in known)))
         if not candidates:
             return None
         coherence = self.language.coherence
@@ -163,6 +168,8 @@ class SentenceGenerator:
             for candidate in candidates
         }
         fewest = min(conflicts.values())
+        if fewest and not self.language.blank:
+            return None
         fitting = [candidate for candidate in candidates if conflicts[candidate.text] == fewest]
         preferred = coherence.preferred(self.given)
         fitting = [
@@ -210,7 +217,8 @@ class SentenceGenerator:
         """
         if self.personality is None:
             return []
-        joins = self.draws.random() < _JOINED or joined
+        # A Chinese clause has no subject of its own.
+        joins = self.draws.random() < _JOINED or joined or not self.language.blank
         clauses: Sequence[str] = self.language.collaboration[self.personality.collaboration.slug]
         role = self._draw(round(most * _ROLE_SHARE), said=said, role=self._roles)
         if joined:
@@ -347,14 +355,15 @@ class SentenceGenerator:
         *,
         said: Sequence[Said] = (),
         any_opening: bool = False,
+        least: int = 0,
         **kinds: Sequence[str],
     ) -> _Drawn:
         """Return one of the snippets that fits after `said`, or any snippet if none fits.
 
         `kinds` has the snippets to choose from by kind, such as ``sentence`` or ``role``. `most` is
-        the largest number of words. `any_opening` also allows an opening that was used before.
+        the largest number of words, `least` the smallest, if any snippet has as many. `any_opening` also allows an opening that was used before.
         """
-        fitting = self._fitting(most, said=said, any_opening=any_opening, **kinds)
+        fitting = self._fitting(most, said=said, any_opening=any_opening, least=least, **kinds)
         return fitting or self.draws.choice(_pool(self.language, **_frozen(kinds)))
 
     def _fitting(
@@ -363,6 +372,7 @@ class SentenceGenerator:
         *,
         said: Sequence[Said] = (),
         any_opening: bool = False,
+        least: int = 0,
         **kinds: Sequence[str],
     ) -> _Drawn | None:
         """Return one of the snippets of at most `most` words, given by their kinds.
@@ -386,6 +396,7 @@ class SentenceGenerator:
             return None
         limit = _limit(sorted(drawn.length for drawn in coherent), most)
         fitting = [drawn for drawn in coherent if drawn.length <= limit]
+        fitting = [drawn for drawn in fitting if drawn.length >= least] or fitting
         light = self.language.repeatable
         used = frozenset[str]().union(*(coherence.stems(snippet, light) for snippet in taken))
         fresh = [drawn for drawn in fitting if used.isdisjoint(drawn.stems)]
@@ -402,8 +413,12 @@ class SentenceGenerator:
 
     def _styled(self, text: str) -> str:
         style, stop = self.style, self.language.stop
+        ends = style.ends
+        if not self.language.blank:
+            # A Chinese statement about oneself neither exclaims nor trails off.
+            ends = ("",) if "" in ends else (stop,)
         if text.endswith(stop) and not text.endswith(stop * 2):
-            text = text[: -len(stop)] + self.marks.choice(style.ends)
+            text = text[: -len(stop)] + self.marks.choice(ends)
         return _without_capitals(text) if style.lower else text
 
     def _cased(self, text: str) -> str:

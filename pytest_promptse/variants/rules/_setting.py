@@ -31,8 +31,15 @@ _HEADED: frozenset[Kind] = frozenset({"heading", "table"})
 _OWN_LIFE = ("own-place", "personal")
 _TO_READER = ("asks", "formal", "one-liner", "pleads")
 """Facts about how a text speaks to its reader, who is another one if the text is passed on."""
-_TO_ACQUAINTANCES = ("acquainted", "addressed", "to-many")
-"""Facts of a message whose reader is named or has heard from its writer before."""
+_OF_WRITER = (
+    *("beginner", "fresh", "leisure", "outage", "pleased", "pressing", "unfamiliar", "uneasy"),
+    *("veteran", "worn-out"),
+)
+"""Facts that only the writer of a message says of themselves and their day."""
+_TO_ACQUAINTANCES = ("acquainted", "addressed", "introduced", "to-many")
+"""Facts of a message whose reader is named, or knows from it or from before who its writer is."""
+_INTRODUCES = ("beginner", "own-place", "studies", "unfamiliar", "veteran")
+"""Facts by which a message in a language without blanks says who its writer is."""
 _QUESTIONS = ("?", "\uff1f")
 
 
@@ -78,7 +85,12 @@ class Setting:
 
     @property
     def is_to_acquaintance(self) -> bool:
-        """True if the prompt is a message of the writer's own to people whom they know."""
+        """True if the prompt is a message of the writer's own to people whom they know.
+
+        It is also True for a private letter whose writer says who they are.
+        """
+        if self.frame == "mail":
+            return "introduced" in self.facts
         return (
             self.frame in ("chat", "prose")
             and "own-voice" in self.facts
@@ -123,14 +135,16 @@ def read_setting(document: Document, language: Language) -> Setting:
         asserted |= {"trouble"}
     asks = any(sentence.endswith(_QUESTIONS) for sentence in sentences)
     frame = _frame(document)
-    if _is_short(document):
+    if frame == "chat" and "formal-letter" in asserted and "closing" in document.kinds:
+        frame = "mail"
+    if _is_short(document, language):
         asserted |= {"short"}
-        if frame == "prose" and len(document.sentences) == 1:
+        if frame == "prose" and len(document.sentences) == 1 and _is_one_line(document, language):
             asserted |= {"one-liner"}
     in_own_voice = frame in ("chat", "mail") or (
         frame == "prose"
         and asserted.isdisjoint(("story", "numbered"))
-        and (asks or not asserted.isdisjoint(("first-person", "chatty", "one-liner")))
+        and (asks or not asserted.isdisjoint(("first-person", "chatty", "one-liner", *_OF_WRITER)))
         and (_first_kind(document) not in _HEADED or "chatty" in asserted)
     )
     story = frame == "prose" and "story" in asserted
@@ -147,6 +161,10 @@ def read_setting(document: Document, language: Language) -> Setting:
         asserted |= {"exercise", "passed-on"}
     if in_own_voice:
         facts = asserted | {frame, "own-voice"}
+        if not language.blank and not facts.isdisjoint(_INTRODUCES):
+            facts |= {"introduced"}
+        if document.salutation is not None:
+            facts |= {"called"}
     else:
         facts = (asserted - {"asks", *_OWN_LIFE}) | {frame}
         if frame == "prose" and asserted.isdisjoint(("company", "exercise")):
@@ -180,9 +198,20 @@ def _first_kind(document: Document) -> Kind:
     return next((span.kind for span in document.spans if span.kind != "blank"), "blank")
 
 
-def _is_short(document: Document) -> bool:
+def _is_short(document: Document, language: Language) -> bool:
     return (
         document.kinds <= _ONE_LINE
         and len(document.sentences) <= _SHORT_SENTENCES
-        and len(document.text.split()) <= _SHORT_WORDS
+        and _length(document, language) <= _SHORT_WORDS
     )
+
+
+def _length(document: Document, language: Language) -> float:
+    if language.blank:
+        return len(document.text.split())
+    return len(words(document.text)) / language.words_each
+
+
+def _is_one_line(document: Document, language: Language) -> bool:
+    """Return whether a text is one line. A line break ends a sentence without blanks."""
+    return bool(language.blank) or "\n" not in document.text.strip()
