@@ -478,7 +478,7 @@ class Composer:
 
     @property
     def _comes_to_the_point(self) -> bool:
-        """Whether a message calls its reader, whom the writer knows, in a language without blanks."""
+        """Whether a message without blanks calls its reader, whom the writer knows."""
         return not self.source.language.blank and self.source.setting.is_to_acquaintance
 
     @property

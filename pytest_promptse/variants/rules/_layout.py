@@ -29,7 +29,8 @@ _CLAUSE = re.compile(rf"[^\s{_MARKS}]*(?:[{_MARKS}]+|\s+|$)")
 _HALVES = {"\uff0c": ",", "\uff1b": ";", "\uff1a": ":", "\u3002": ".", "\uff01": "!", "\uff1f": "?"}
 _FULL_MARKS = re.compile("([\uff0c\u3002\uff1b\uff1a\uff01\uff1f])(?=(\\S?))")
 _HAN = "[\u4e00-\u9fff]"
-_INNER_MARKS = "\uff0c\uff1b\uff1a"
+_HALF_MARK = re.compile(r"[\u4e00-\u9fff\w`)][,.;:!?](?:\s|$)")
+_INNER = "\uff0c\uff1b\uff1a"
 
 
 def apply(text: str, edits: Sequence[Edit]) -> str:
@@ -201,26 +202,30 @@ def _indented(document: Document, paragraphs: Sequence[str]) -> list[str]:
 def punctuated_like(original: str, text: str) -> str:
     """Return the Chinese `text` with half-width marks where `original` has them.
 
-    Each mark has the width that it has in `original`. Of the marks that do not occur there, a comma,
-    a colon and a semicolon have the width of each other, and so have the marks that end a sentence,
-    except that a full stop stays full-width. A blank follows a half-width mark if most of them have
-    one in `original`.
+    All marks are half-width if `original` has half-width ones alone. Otherwise a mark has the width
+    that it has in `original`. Of the comma, the colon and the semicolon, those that do not occur
+    have the width of the others. A blank follows a half-width mark that ends a sentence, and the
+    others if it mostly does so in `original`.
     """
     found = {
         full: re.findall(rf"(?<={_HAN}){re.escape(half)}( ?)", original)
-        + (
-            re.findall(rf"{re.escape(half)}( ?)(?={_HAN})", original)
-            if full in _INNER_MARKS
-            else []
-        )
+        + (re.findall(rf"{re.escape(half)}( ?)(?={_HAN})", original) if full in _INNER else [])
         for full, half in _HALVES.items()
     }
-    halves = {full for full, blanks in found.items() if blanks and full not in original}
-    if halves & set(_INNER_MARKS):
-        halves |= {mark for mark in _INNER_MARKS if mark not in original}
-    blanks = [blank for full in halves for blank in found[full]]
-    gap = " " if sum(map(bool, blanks)) * 2 > len(blanks) else ""
-    return _FULL_MARKS.sub(
-        lambda mark: _HALVES[mark[1]] + (gap if mark[2] else "") if mark[1] in halves else mark[1],
-        text,
-    )
+    if not _FULL_MARKS.search(original):
+        has_half = any(found.values()) or _HALF_MARK.search(original)
+        halves = set(_HALVES) if has_half else set[str]()
+    else:
+        halves = {full for full, blanks in found.items() if blanks and full not in original}
+        if not halves.isdisjoint(_INNER):
+            halves |= {mark for mark in _INNER if mark not in original}
+    blanks = [blank for full in halves & set(_INNER) for blank in found[full]]
+    gap = " " if sum(map(bool, blanks)) * 2 >= len(blanks) else ""
+
+    def half(mark: re.Match[str]) -> str:
+        if mark[1] not in halves:
+            return mark[1]
+        after = gap if mark[1] in _INNER else " "
+        return _HALVES[mark[1]] + (after if mark[2] else "")
+
+    return _FULL_MARKS.sub(half, text)

@@ -361,7 +361,8 @@ class SentenceGenerator:
         """Return one of the snippets that fits after `said`, or any snippet if none fits.
 
         `kinds` has the snippets to choose from by kind, such as ``sentence`` or ``role``. `most` is
-        the largest number of words, `least` the smallest, if any snippet has as many. `any_opening` also allows an opening that was used before.
+        the largest number of words, `least` the smallest, if any snippet has as many. `any_opening`
+        also allows an opening that was used before.
         """
         fitting = self._fitting(most, said=said, any_opening=any_opening, least=least, **kinds)
         return fitting or self.draws.choice(_pool(self.language, **_frozen(kinds)))

@@ -38,7 +38,7 @@ _OF_WRITER = (
 """Facts that only the writer of a message says of themselves and their day."""
 _TO_ACQUAINTANCES = ("acquainted", "addressed", "introduced", "to-many")
 """Facts of a message whose reader is named, or knows from it or from before who its writer is."""
-_INTRODUCES = ("beginner", "own-place", "studies", "unfamiliar", "veteran")
+_INTRODUCES = ("beginner", "says-who", "unfamiliar", "veteran")
 """Facts by which a message in a language without blanks says who its writer is."""
 _QUESTIONS = ("?", "\uff1f")
 
@@ -126,21 +126,11 @@ def read_setting(document: Document, language: Language) -> Setting:
     assert.
     """
     sentences = [document.content(span) for span in document.sentences]
-    asserted = language.coherence.facts_of_prompt(
-        document.content(span).strip(_SIGNS_OF_HEADINGS)
-        for span in document.spans
-        if span.kind in _WORDED
-    )
-    if "traceback" in document.kinds or _TRACEBACK in document.text:
-        asserted |= {"trouble"}
+    asserted = _asserted(document, language)
     asks = any(sentence.endswith(_QUESTIONS) for sentence in sentences)
-    frame = _frame(document)
-    if frame == "chat" and "formal-letter" in asserted and "closing" in document.kinds:
-        frame = "mail"
-    if _is_short(document, language):
-        asserted |= {"short"}
-        if frame == "prose" and len(document.sentences) == 1 and _is_one_line(document, language):
-            asserted |= {"one-liner"}
+    frame = _frame(document, asserted)
+    if "short" in asserted and frame == "prose" and _is_one_line(document, language):
+        asserted |= {"one-liner"}
     in_own_voice = frame in ("chat", "mail") or (
         frame == "prose"
         and asserted.isdisjoint(("story", "numbered"))
@@ -155,16 +145,11 @@ def read_setting(document: Document, language: Language) -> Setting:
     own_matter = in_own_voice and not asserted.isdisjoint(("company", "trouble"))
     if frame in ("stub", "tagged") or story or own_matter:
         asserted -= {"exercise"}
-    if document.gives_a_role:
-        asserted |= {"role-prompt"}
     if "numbered" in asserted and frame == "prose":
         asserted |= {"exercise", "passed-on"}
+    relation = _relation(document, asserted, language)
     if in_own_voice:
-        facts = asserted | {frame, "own-voice"}
-        if not language.blank and not facts.isdisjoint(_INTRODUCES):
-            facts |= {"introduced"}
-        if document.salutation is not None:
-            facts |= {"called"}
+        facts = asserted | {frame, "own-voice"} | relation
     else:
         facts = (asserted - {"asks", *_OWN_LIFE}) | {frame}
         if frame == "prose" and asserted.isdisjoint(("company", "exercise")):
@@ -172,7 +157,7 @@ def read_setting(document: Document, language: Language) -> Setting:
     return Setting(
         frame=frame,
         facts=facts,
-        passed_on=asserted.difference(_TO_READER, _OWN_LIFE) | {"passed-on"},
+        passed_on=asserted.difference(_TO_READER, _OWN_LIFE) | relation | {"passed-on"},
         follows=document.tail is not None
         and frame == "prose"
         and not (in_own_voice and asks)
@@ -184,14 +169,42 @@ def read_setting(document: Document, language: Language) -> Setting:
     )
 
 
-def _frame(document: Document) -> Frame:
+def _asserted(document: Document, language: Language) -> frozenset[str]:
+    """Return the facts that the words of a prompt assert, and those of its form."""
+    asserted = language.coherence.facts_of_prompt(
+        document.content(span).strip(_SIGNS_OF_HEADINGS)
+        for span in document.spans
+        if span.kind in _WORDED
+    )
+    if "traceback" in document.kinds or _TRACEBACK in document.text:
+        asserted |= {"trouble"}
+    if _is_short(document, language):
+        asserted |= {"short"}
+    if document.gives_a_role:
+        asserted |= {"role-prompt"}
+    return asserted
+
+
+def _relation(document: Document, asserted: frozenset[str], language: Language) -> frozenset[str]:
+    """Return what a message tells its reader of its writer, and whether it calls the reader."""
+    relation = set[str]()
+    if not language.blank and not asserted.isdisjoint(_INTRODUCES):
+        relation.add("introduced")
+    if document.salutation is not None:
+        relation.add("called")
+    return frozenset(relation)
+
+
+def _frame(document: Document, asserted: frozenset[str]) -> Frame:
     if document.is_stub:
         return "stub"
     if document.addresses_a_model:
         return "tagged"
     if document.body > document.head or document.has_mail_headers:
         return "mail"
-    return "chat" if document.greets_in_its_sentence else "prose"
+    if not document.greets_in_its_sentence:
+        return "prose"
+    return "mail" if "formal-letter" in asserted and "closing" in document.kinds else "chat"
 
 
 def _first_kind(document: Document) -> Kind:
@@ -213,5 +226,6 @@ def _length(document: Document, language: Language) -> float:
 
 
 def _is_one_line(document: Document, language: Language) -> bool:
-    """Return whether a text is one line. A line break ends a sentence without blanks."""
-    return bool(language.blank) or "\n" not in document.text.strip()
+    """Return whether a text is one sentence, which in a language without blanks is one line."""
+    is_line = bool(language.blank) or "\n" not in document.text.strip()
+    return is_line and len(document.sentences) == 1
