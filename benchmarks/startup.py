@@ -1,4 +1,4 @@
-"""Time the start: of a pytest without promptse tests, and of one node of HumanEval.
+"""Time the start-up of pytest without promptse tests, and of one node of HumanEval.
 
     python benchmarks/startup.py [ROUNDS] [--save]
 
@@ -93,7 +93,7 @@ def table(rounds: int) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Time the start of pytest.")
+    parser = argparse.ArgumentParser(description="Time the start-up of pytest.")
     parser.add_argument("rounds", nargs="?", type=int, default=20)
     parser.add_argument("--save", action="store_true")
     chosen = parser.parse_args()

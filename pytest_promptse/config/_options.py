@@ -223,7 +223,8 @@ OPTIONS: dict[str, Option] = {
             "exclude_emotions",
             _option_types.names,
             (),
-            "emotions to exclude; variants with other emotions do not change",
+            "emotions to exclude; excluding an emotion leaves the variants with other emotions "
+            "unchanged",
             metavar="NAME,…",
             marker=True,
         ),
@@ -500,8 +501,8 @@ OPTIONS: dict[str, Option] = {
             (),
             "loss of a figure, compared with the baseline, at which the run fails, such as "
             "auc_e:0.02 or auc_e:5%%; figures: "
-            f"{', '.join(metric.name for metric in compared_metrics())} "
-            "(elasticity at every distance); repeatable",
+            f"{', '.join(metric.name for metric in compared_metrics())}; "
+            "elasticity is compared at every distance; repeatable",
             metavar="FIGURE:LOSS",
             repeatable=True,
         ),

@@ -79,7 +79,8 @@ class IntervalGateSettings(SuiteSettings, frozen=True, kw_only=True):
     Attributes
     ----------
     gate, inconclusive
-        How gates treat uncertainty, as in the options of the same names.
+        How gates treat uncertainty. These settings mean the same as the options ``gate`` and
+        ``inconclusive``.
     """
 
     gate: Literal["point", "confident"] = "point"

@@ -291,13 +291,13 @@ async def unlimited(_request: Request) -> AsyncIterator[RequestUsage]:
 
 @runtime_checkable
 class Remote(Protocol):
-    """Additional methods of a backend whose start sends requests to a server."""
+    """Additional methods of a backend that sends requests to a server while it starts."""
 
     def check(self) -> None:
         """Raise SettingsError if no request can succeed, for example because the key is missing."""
 
     async def reach(self, guard: BudgetGuard) -> Capabilities:
-        """Start the model. Every request during the start must be sent inside ``guard()``.
+        """Start the model. Every request during start-up must be sent inside ``guard()``.
 
         Parameters
         ----------

@@ -147,7 +147,7 @@ class SubgroupRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     ``trait`` is ``emotion``, ``technical``, ``experience`` or ``collaboration``. If personas do not
     consist of the traits ``technical``, ``experience`` and ``collaboration``, ``trait`` is
-    ``emotion`` or ``personality``. ``value`` is the trait's value that the variants share.
+    ``emotion`` or ``personality``. All these variants have the same ``value`` of the trait.
     ``change`` is the mean difference between the pass rates of the variants and of their originals.
     ``change`` is computed from the ``n_variants`` variants whose texts contain a cue for the value.
     ``n_without_cue`` counts the variants that have the value only as a label and are therefore left
@@ -311,8 +311,8 @@ class ComparedRecord(msgspec.Struct, frozen=True, kw_only=True):
     ``difference`` is ``current`` minus ``baseline``, and ``ci95`` is its paired 95 % interval.
     ``exact`` is the interval that also holds for tasks outside the suite. ``verdict`` is ``pass``
     if both intervals exclude a loss of ``margin`` or more, and ``fail`` if ``ci95`` excludes every
-    smaller loss. Otherwise ``verdict`` is ``inconclusive``, or None without a margin or if one of
-    the two values is missing.
+    smaller loss. Otherwise ``verdict`` is ``inconclusive``. ``verdict`` is None if there is no
+    margin or if one of the two values is missing.
     """
 
     metric: str

@@ -5,7 +5,7 @@ use nothing but the standard library. The interpreter stays the parent of the pr
 process of a pid namespace cannot end by a signal (pid_namespaces(7)), but an honest program may.
 
 Only modules that every interpreter has loaded are imported: ``pathlib`` and ``shutil`` take as long
-as the rest of a start.
+as the rest of start-up.
 """
 # ruff: noqa: PTH103, PTH108, PTH109, PTH118, PTH120, PTH123, PTH211
 

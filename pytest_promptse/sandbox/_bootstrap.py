@@ -2,8 +2,8 @@
 
 So no file of this package, or beside it, has to be visible in the jail. The sent modules are all
 files of `pytest_promptse.sandbox.guest`, and no others. They are sent compiled as well, because
-compiling them takes a third of the start. An interpreter of a different version, as a container may
-have, compiles the sources.
+compiling them takes a third of the start-up time. An interpreter of a different version, as a
+container may have, compiles the sources.
 """
 
 from __future__ import annotations

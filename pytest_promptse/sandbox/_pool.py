@@ -100,7 +100,7 @@ class SandboxPool:
         program : str
             Source text of a Python module, which may start a guest of another language.
         entry_point : str
-            Name of the function or class that calling the candidate calls.
+            Name of the function or class that is called when the candidate is called.
         language : str
             The language of the guest, which decides what can be sent to the program.
         limits : Limits

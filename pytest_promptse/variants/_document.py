@@ -1,7 +1,7 @@
 """The document model: a prompt as a sequence of typed spans that cover it exactly.
 
 A rewriter may change only the request act, and it adds the writer's sentences at the places that a
-`Document` offers. Every other span is part of the specification and stays verbatim.
+`Document` offers. Every other span is part of the specification and is kept verbatim.
 """
 
 from __future__ import annotations

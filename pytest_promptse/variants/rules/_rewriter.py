@@ -44,9 +44,9 @@ class RulesRewriter(Rewriter):
     """Write each task as a person with the given emotion and persona would.
 
     It works offline, without cost, and gives the same result on every machine. Each candidate
-    depends only on the request's seed and the number of the try. The specification stays verbatim.
-    A variant is the original with inserted sentences of the writer; at most, the words that make
-    the request are replaced.
+    depends only on the request's seed and the number of the try. The specification is kept
+    verbatim. A variant is the original with inserted sentences of the writer; at most, the words
+    that make the request are replaced.
 
     Parameters
     ----------
