@@ -180,8 +180,8 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--exclude-emotions",
         metavar="NAME,…",
-        help="emotions to exclude (default: from the suite or ini file); variants with other "
-        "emotions do not change",
+        help="emotions to exclude (default: from the suite or ini file); excluding an emotion "
+        "leaves the variants with other emotions unchanged",
     )
     parser.add_argument(
         "--personalities",
