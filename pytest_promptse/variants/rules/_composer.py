@@ -297,30 +297,22 @@ class Composer:
         return _Preamble(greeting, [feel, *persona])
 
     def _with_feeling(self, whole: Said, *, room: int, said: Sequence[Said]) -> list[Said]:
-        """Return an introduction that is written as a whole, beside more words of its emotion.
+        """Return an introduction that is written as a whole, if short beside more of its emotion.
 
-        The introduction mostly tells who the writer is. Without these words, a stronger level would
-        show a smaller share of emotion. They stand at the end of the introduction that its own
-        words of emotion are nearer to.
+        A short introduction mostly tells who the writer is. The words of emotion beside it stand at
+        the end that its own words of emotion are nearer to. A longer introduction shows the emotion
+        in detail, and more words would repeat it.
 
-        They are left out if they do not fit, in a language without blanks, where they repeat the
-        introduction, and beside an introduction in a manner of writing, which they do not have, or
-        a short comment. `room` is the largest number of words of all,
-        and `said` are the sentences before.
+        The words are left out if they do not fit, in a language without blanks, where they repeat
+        the introduction, and beside a comment or an introduction in a manner of writing, which they
+        do not have. `room` is the largest number of words of all, and `said` are the sentences
+        before.
         """
-        is_short = self.level.operation == "style"
-        if (
-            not self.source.language.blank
-            or whole.manner
-            or (is_short and "comment" in whole.facts)
-        ):
+        is_short = self.level.operation == "style" and self.source.language.blank
+        if not is_short or whole.manner or "comment" in whole.facts:
             return [whole]
-        writer, room = self.writer, room - whole.length
-        if self.level.operation == "style":
-            feel = writer.cue(room, said=[*said, whole])
-        else:
-            most = min(room, self._words(_FEEL_WORDS))
-            feel = writer.feel(most, said=[*said, whole], scene=False)
+        room -= whole.length
+        feel = self.writer.cue(room, said=[*said, whole])
         both = [feel, whole] if whole.begins_with_emotion else [whole, feel]
         message = _Message(text="", before=[*said, *both], after=(), operations=())
         return both if feel.length <= room and self._is_coherent(message, 0) else [whole]

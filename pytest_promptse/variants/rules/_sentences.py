@@ -180,7 +180,8 @@ class SentenceGenerator:
         fitting = [candidate for candidate in fitting if candidate.kind == kind]
         ordered = sorted(fitting, key=lambda candidate: candidate.emotion_share, reverse=emotional)
         half = (len(ordered) + 1) // 2
-        weighed = self.draws.random() < _WEIGHED
+        # Comments are drawn evenly, since a benchmark has many tasks of code to complete.
+        weighed = self.draws.random() < _WEIGHED and kind != "comment"
         drawn = self.draws.choice(ordered[:half] if weighed else ordered)
         text = self._cased(drawn.text)
         return Said(

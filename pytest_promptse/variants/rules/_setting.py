@@ -29,8 +29,12 @@ _FEWEST_WORDS_OF_A_BULLET = 4
 _ONE_LINE: frozenset[Kind] = frozenset({"blank", "context", "specification"})
 _HEADED: frozenset[Kind] = frozenset({"heading", "table"})
 _OWN_LIFE = ("own-place", "personal")
-_TO_READER = ("asks", "formal", "one-liner", "pleads")
-"""Facts about how a text speaks to its reader, who is another one if the text is passed on."""
+_OF_OTHERS = frozenset(
+    """
+    acquainted addressed asks beginner early formal one-liner past-noon pleads to-many veteran
+    """.split()  # noqa: SIM905 - a list of words
+)
+"""Facts about the writer and the reader of a text, who are other people if it is passed on."""
 _OF_WRITER = (
     *("beginner", "fresh", "leisure", "outage", "pleased", "pressing", "unfamiliar", "uneasy"),
     *("veteran", "worn-out"),
@@ -157,7 +161,9 @@ def read_setting(document: Document, language: Language) -> Setting:
     return Setting(
         frame=frame,
         facts=facts,
-        passed_on=asserted.difference(_TO_READER, _OWN_LIFE) | relation | {"passed-on"},
+        passed_on=asserted.difference(_OF_OTHERS, _OWN_LIFE)
+        | relation
+        | ({"passed-on", "company"} if frame == "mail" else {"passed-on"}),
         follows=document.tail is not None
         and frame == "prose"
         and not (in_own_voice and asks)
