@@ -73,6 +73,22 @@ def test_the_odds_ratio_fails_no_model_whose_variants_pass_as_often(store):
     assert "without noise, it may be 1.00" in gate.message
 
 
+def test_what_a_suite_without_rounds_could_not_measure_widens_no_interval(store):
+    """Only variants of later rounds are still to come."""
+    estimates = []
+    for variants in (2, 4):
+        run_log = RunLog(store, f"run {variants}")
+        suite = plan(TASKS, distances="0.3", variants=variants, samples=8, original_samples=8)
+        run_log.add(suite.row)
+        for planned in suite.variants:
+            if planned.index < 2:
+                failed = TASKS.index(planned.task.id) % 3 + planned.index
+                causes = ("",) * (8 - failed) + ("wrong_answer",) * failed
+                run_log.add(row_of(suite, planned, causes))
+        estimates.append(Scores(run_log).of(suite.row).estimates["drop"].ci95)
+    assert estimates[0] == estimates[1] is not None
+
+
 @pytest.mark.parametrize("options", [{"min_odds_ratio": 0.5}, {"min_robust_pass": 0.01}])
 def test_figures_that_a_loss_brings_to_0_can_always_fail(decide, options):
     """So their gates pass although the originals solve little."""
