@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from planned_suites import plan
@@ -80,7 +81,8 @@ def session_of(tmp_path):
     """Return a session with these settings, in an xdist worker or not."""
 
     def session_of(*, worker=False, record=None, **flags):
-        plugins, deselected = {}, []
+        plugins: dict[str, Any] = {}
+        deselected, calls = [], []
         config = SimpleNamespace(
             rootpath=tmp_path,
             inipath=None,
@@ -100,8 +102,8 @@ def session_of(tmp_path):
             ),
             hook=SimpleNamespace(
                 pytest_deselected=lambda items: deselected.extend(items),  # noqa: PLW0108 - by keyword
-                pytest_timeout_cancel_timer=lambda item: session.calls.append(("cancel", item)),
-                pytest_timeout_set_timer=lambda item, settings: session.calls.append(
+                pytest_timeout_cancel_timer=lambda item: calls.append(("cancel", item)),
+                pytest_timeout_set_timer=lambda item, settings: calls.append(
                     ("set", item, settings)
                 ),
             ),
@@ -110,8 +112,8 @@ def session_of(tmp_path):
         )
         if worker:
             config.workerinput, config.workeroutput = {"promptse_run": "x"}, {}
-        session = promptse_session(config)
-        session.config, session.calls = config, []
+        session: Any = promptse_session(config)
+        session.config, session.calls = config, calls
         session.run = Run(session.given.settings, tmp_path / ".promptse", record)
         session.run.store.folder.mkdir(exist_ok=True)
         return session

@@ -140,10 +140,10 @@ def test_built_programs_are_kept_up_to_a_number_of_characters(
             built.append(program)
             return program
 
-    def judge_with(keys):
+    def judge_with(keys, *programs):
         judging = CompletionJudge(store, lambda: sandbox)
         for key in keys:
-            texts = completions(WRONG, RIGHT)
+            texts = completions(*(programs or (WRONG, RIGHT)))
             judging.judge(SUITE.variants[0], texts, CHAT, check_of(passing, key))
 
     monkeypatch.setattr("pytest_promptse.run._judge.runtime_of", lambda *_: Compiled())
@@ -153,6 +153,11 @@ def test_built_programs_are_kept_up_to_a_number_of_characters(
     monkeypatch.setattr("pytest_promptse.run._judge._MOST_BUILT", characters + spare)
     judge_with(["first", "second"])
     assert len(built) == n_builds
+    # The last program is kept however long it is.
+    built.clear()
+    monkeypatch.setattr("pytest_promptse.run._judge._MOST_BUILT", 0)
+    judge_with(["third", "fourth"], RIGHT)
+    assert len(built) == 1
 
 
 def test_a_program_that_cannot_be_loaded_has_the_cause_of_the_sandbox(store, sandbox):
@@ -192,7 +197,7 @@ def test_an_error_of_the_check_is_raised_and_leaves_no_verdict(store, sandbox):
     assert body.runs == 1
 
 
-@pytest.mark.parametrize("detail", ["\ud800 alone", "long " * 4000, "x" * 4000, "☃\0"])
+@pytest.mark.parametrize("detail", ["\ud800 alone", "long " * 4000, "x" * 4001, "☃\0", "x" * 4000])
 def test_every_detail_can_be_stored(store, sandbox, detail):
     def body(_candidate, _task):
         return CheckResult("wrong_answer", detail)

@@ -134,6 +134,8 @@ def test_what_was_not_measured_and_the_errors_of_shards_are_errors(record_of, ne
     record = merged(new_store(), *shards)
     errors = {error.where: error.message for error in record.errors}
     assert errors.pop("x") == "m"
+    assert errors
+    assert all(where.startswith(f"{record.suites[0].id}[") for where in errors)
     assert all(message.endswith(" was not measured in any shard") for message in errors.values())
     # The gates of the tasks that were measured are decided, and no other.
     assert [gate.task for gate in record.suites[0].gates] == [task.id for task in record.tasks]

@@ -139,8 +139,11 @@ def test_each_shard_gives_its_record_and_what_it_added(run_shards, cluster, paid
         assert kept == {make_job(result.index).key}, "without what was paid before"
 
 
-def test_a_shard_calls_pytest_with_the_arguments_and_its_number(run_shards, in_shard, paid):
+def test_a_shard_calls_pytest_with_the_arguments_and_its_number(
+    run_shards, cluster, in_shard, paid
+):
     list(run_shards(["-k", "add"], count=1, paid=paid))
+    assert cluster.options[0]["num_cpus"] == 1.0
     [[python, flag, start, *words]] = in_shard.commands
     assert (python, flag, words[:5]) == (
         sys.executable,

@@ -137,7 +137,12 @@ def test_a_task_has_its_drop_and_the_margin_of_its_suite(run_log, build, chosen,
 
 @pytest.mark.parametrize(
     ("floor", "gate", "warned"),
-    [(0.3, "confident", True), (0.9, "confident", False), (0.3, "point", False)],
+    [
+        (0.3, "confident", True),
+        (0.9, "confident", False),
+        (0.3, "point", False),
+        (0.0, "confident", False),
+    ],
 )
 def test_a_floor_that_no_variant_can_fail_is_reported(run_log, build, floor, gate, warned):
     measure(run_log, plan(min_pass_rate=floor, gate=gate, samples=4))
@@ -172,6 +177,28 @@ def test_missing_log_probabilities_are_said_once(run_log, build, logprobs, warne
     n = len(suite.variants)
     assert said == said[:warned]
     assert [line.partition(" completions")[0] for line in said] == [f"{n} of {2 * n}"] * warned
+
+
+def test_the_loss_of_variants_is_compared_with_that_of_their_controls(run_log, build):
+    suite = plan(["a", "b"], variants=2, samples=4, distances="0.1,0.3", control="neutral")
+    measure(run_log, suite, variant=("", "", "", "wrong_answer"))
+    for planned in suite.controls:
+        causes = ("", "", "wrong_answer", "wrong_answer") if planned.distance == 0.3 else ("",) * 4
+        run_log.add(replace(row_of(suite, planned, causes), control=True))
+    record = build()
+    control = record.suites[0].control
+    assert (control.name, control.n_planned, control.n_measured) == ("neutral", 8, 8)
+    near, far = control.levels["0.1"], control.levels["0.3"]
+    assert [level.n_tasks for level in (near, far)] == [2, 2]
+    assert (near.loss, near.control_loss) == pytest.approx((0.25, 0.0), abs=0.01)
+    assert (far.loss, far.control_loss) == pytest.approx((0.25, 0.5), abs=0.01)
+    assert far.excess_loss.value == pytest.approx(-0.25, abs=0.01)
+    # "Really, 0.3 1." is added to a variant, and "Next." to its control as well.
+    assert (far.words_added, far.control_words_added) == (3.0, 4.0)
+    assert -0.25 < control.excess_loss.value < 0.25
+    assert [len(task.controls) for task in record.tasks] == [4, 4]
+    assert [each.delta for each in record.tasks[0].controls] == pytest.approx([0, 0, -0.5, -0.5])
+    assert record.suites[0].n_measured == len(suite.variants)
 
 
 def test_a_suite_without_measured_originals_is_listed_without_scores(run_log, build):

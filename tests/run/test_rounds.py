@@ -24,12 +24,18 @@ class Process:
     def __init__(self, store, *, decides_at=None, cached=0):
         self.requested = []
         self.measured = []
+        self.counted = []
+        self._cached = cached
         self._decides_at = decides_at
         self.rounds = Rounds(
             RunLog(store, "run"),
             request=lambda suite, variants: self.requested.append((suite, tuple(variants))),
-            count_stored=lambda jobs: min(cached, sum(job.n for job in jobs)),
+            count_stored=self._count_stored,
         )
+
+    def _count_stored(self, jobs):
+        self.counted.append(tuple(jobs))
+        return self._cached
 
     def decided(self, variants):
         self.measured.append(tuple(variants))
@@ -101,6 +107,7 @@ def test_another_process_takes_over_the_looks_and_requests_the_same_rounds(store
 def test_a_look_counts_what_it_is_based_on_and_what_is_already_stored(store):
     process = Process(store, decides_at=1, cached=5)
     end = process.end()
+    assert process.counted == [tuple(planned.job for planned in of_round(1))]
     first = RunLog(store, "run").look(SUITE.key, 0)
     sampled = SUITE.sampled_by(0)
     assert (first.variants, first.completions) == (len(sampled), sum(v.job.n for v in sampled))

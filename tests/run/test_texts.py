@@ -197,10 +197,10 @@ def test_samples_are_requested_once_the_answer_has_arrived(texts, sampler, store
 def test_the_pause_after_a_check_is_nine_times_as_long_and_a_fifth_of_a_second(
     texts, store, monkeypatch
 ):
+    now, step = [1000.0], [0.0]
     checks = []
     seen = store.missing
     monkeypatch.setattr(store, "missing", lambda keys: checks.append(now[0]) or seen(keys))
-    now, step = [1000.0], [0.0]
 
     def monotonic():
         now[0] += step[0]
