@@ -140,6 +140,17 @@ def test_an_assertion_before_the_program_is_used_has_a_note(check):
     ]
 
 
+def test_a_statement_that_needs_a_class_is_a_mistake_of_the_check(check):
+    def body(candidate):
+        try:
+            {}[candidate(2)]
+        except candidate:
+            raise AssertionError from None
+
+    with pytest.raises(TaskError, match=r"^line \d+: the candidate stands for the entry point"):
+        check(body)
+
+
 def test_a_check_that_skips_after_an_answer_has_judged_the_program(check):
     def body(candidate):
         pytest.skip(f"got {candidate(2)}")

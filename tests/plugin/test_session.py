@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 from planned_suites import plan
-from record_builders import run_record, suite_record
+from record_builders import (
+    make_record,
+    make_suite,
+    make_task,
+    run_record,
+    suite_record,
+)
 
 from pytest_promptse.config._options import OPTIONS
 from pytest_promptse.errors import ModelError, StoreError, VariantError
@@ -432,6 +438,24 @@ def test_a_part_is_no_baseline(session_of, status, missing, flags, ended, line):
     assert baselines.exists() == bool(flags)
     part = ", without 1 of 11 variants, which were not measured"
     assert shown.endswith(part) == bool(flags)
+
+
+def test_a_comparison_has_a_section_of_its_own_with_the_name_of_its_baseline(session_of):
+    rates = {distance: [0.5] for distance in (0.1, 0.2, 0.3)}
+    tasks = [make_task(name, 1.0, rates) for name in ("a", "b", "c")]
+    record = make_record((make_suite(tasks), tasks))
+    finished(started(session_of(model=["reference"], save="main", record=record)))
+    session = started(session_of(model=["reference"], compare="main", record=record))
+    finished(session)
+    terminal = Terminal()
+    session.pytest_terminal_summary(terminal)
+    sections = [text for text, *markup in terminal.lines if markup == ["section"]]
+    assert sections == ["promptse", "promptse: compared with main"]
+    assert len(terminal.lines) == 4
+    without = started(session_of(model=["reference"], compare="other", record=record))
+    finished(without)
+    [line, *_] = [text for text, *markup in summary(without) if "yellow" in markup]
+    assert "there is no baseline 'other'" in line
 
 
 def test_a_worker_reports_nothing_and_stops_sampling_only_if_interrupted(session_of):
