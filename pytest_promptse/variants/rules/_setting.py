@@ -43,7 +43,7 @@ _OF_WRITER = (
 _TO_ACQUAINTANCES = ("acquainted", "addressed", "introduced", "to-many")
 """Facts of a message whose reader is named, or knows from it or from before who its writer is."""
 _INTRODUCES = ("beginner", "says-who", "unfamiliar", "veteran")
-"""Facts by which a message in a language without blanks says who its writer is."""
+"""Facts by which a message says who its writer is."""
 _QUESTIONS = ("?", "\uff1f")
 
 
@@ -151,7 +151,7 @@ def read_setting(document: Document, language: Language) -> Setting:
         asserted -= {"exercise"}
     if "numbered" in asserted and frame == "prose":
         asserted |= {"exercise", "passed-on"}
-    relation = _relation(document, asserted, language)
+    relation = _relation(document, asserted, language, frame)
     if in_own_voice:
         facts = asserted | {frame, "own-voice"} | relation
     else:
@@ -191,10 +191,14 @@ def _asserted(document: Document, language: Language) -> frozenset[str]:
     return asserted
 
 
-def _relation(document: Document, asserted: frozenset[str], language: Language) -> frozenset[str]:
+def _relation(
+    document: Document, asserted: frozenset[str], language: Language, frame: Frame
+) -> frozenset[str]:
     """Return what a message tells its reader of its writer, and whether it calls the reader."""
     relation = set[str]()
-    if not language.blank and not asserted.isdisjoint(_INTRODUCES):
+    # With blanks, every e-mail is passed on by somebody else.
+    is_own = not language.blank or frame != "mail"
+    if is_own and not asserted.isdisjoint(_INTRODUCES):
         relation.add("introduced")
     if document.salutation is not None:
         relation.add("called")
