@@ -25,7 +25,7 @@ const MAX_METHODS = 300;
 // The order of the operations in wire.py.
 const [
   ATOMS, LIST, TUPLE, SET, FROZENSET, DICT, INT, , BYTES, BYTEARRAY, RANGE, DEQUE, , , DATE, ,
-  DATETIME, , REFERENCE, PROXY, , NAMED, CLASS, EXCEPTION, , , ARGUMENT,
+  DATETIME, , REFERENCE, PROXY, , NAMED, CLASS, EXCEPTION, , , SAME,
 ] = Array(27).keys();
 
 // A program may replace what it likes of the globals, so what is needed later is kept.
@@ -52,7 +52,7 @@ function readExactly(buffer) {
   return buffer;
 }
 
-const receive = () => decode(readExactly(Buffer.alloc(readExactly(header).readUInt32BE())));
+const receive = (known) => decode(readExactly(Buffer.alloc(readExactly(header).readUInt32BE())), known);
 
 function send(text) {
   const body = Buffer.from(text);
@@ -133,12 +133,16 @@ class Writer {
   steps = [];
   atoms = [];
 
-  constructor(counts_) {
-    this.counts = counts_;
+  built = 0;
+
+  // `known` are values of the check's last message, and their numbers.
+  constructor(known = []) {
+    this.made = new Map(known);
   }
 
   step(operation, count) {
     const { steps } = this;
+    if (operation !== ATOMS) this.built++;
     if (operation === ATOMS && steps.length && steps.at(-2) === ATOMS) steps[steps.length - 1] += count;
     else steps.push(operation, count);
   }
@@ -174,8 +178,10 @@ class Writer {
     if (value instanceof Number || value instanceof String || value instanceof Boolean) {
       return this.write(value.valueOf(), depth);
     }
+    if (this.made.has(value)) return this.build(SAME, [this.made.get(value)], depth);
     const { operation, parts } = this.takeApart(value);
-    return this.build(operation, parts, depth);
+    this.build(operation, parts, depth);
+    if (operation === LIST || operation === DICT || operation === SET) this.made.set(value, this.built - 1);
   }
 
   takeApart(value) {
@@ -194,11 +200,11 @@ class Writer {
     if (isPlain(value)) return new Built(DICT, entries(value).flat());
     if (isClass(value)) return classOf(value, value.prototype, this);
     if (typeof value.then === "function") apply(then, Promise.resolve(value), [() => {}, () => {}]);
-    return new Built(REFERENCE, [this.number(value), kindOf(value, this)]);
+    return new Built(REFERENCE, [numberOf(value), kindOf(value, this)]);
   }
 
-  number(value) {
-    return this.counts ? numberOf(value) : 0;
+  text() {
+    return `[[${this.steps.join()}],[${this.atoms.join()}]]`;
   }
 }
 
@@ -208,10 +214,10 @@ function numeral(number) {
   return Math.abs(number) === Infinity ? (number > 0 ? "Infinity" : "-Infinity") : `${number}`;
 }
 
-function encode(value, { counting = true } = {}) {
-  const writer = new Writer(counting);
+function encode(value, known) {
+  const writer = new Writer(known);
   writer.write(value);
-  return `[[${writer.steps.join()}],[${writer.atoms.join()}]]`;
+  return writer.text();
 }
 
 const isCommon = (date) => date.getTime() >= -62135596800000 && date.getTime() < 253402300800000;
@@ -283,8 +289,8 @@ function classOf(key, parent, writer, value = parent) {
 }
 
 function describe(key, parent, specials, methods, bases, writer) {
-  const number = writer.number(key);
-  if (described.has(number) || !writer.counts) return new Built(CLASS, [number]);
+  const number = numberOf(key);
+  if (described.has(number)) return new Built(CLASS, [number]);
   described.add(number);
   const twin = TWINS.get(key);
   const name = String((typeof key === "function" ? key.name : key[Symbol.toStringTag] ?? key.name) || "Object");
@@ -321,7 +327,7 @@ function exceptionOf(error, writer, depth = 0) {
     .slice(0, MAX_ATTRIBUTES);
   const { cause } = error;
   return new Built(EXCEPTION, [
-    cls, overflow ? -1 : writer.number(error), tuple(message), message,
+    cls, overflow ? -1 : numberOf(error), tuple(message), message,
     new Built(DICT, attributes.flatMap((name) => [name, error[name]])),
     cause instanceof Error && depth < MAX_CAUSES ? exceptionOf(cause, writer, depth + 1) : null,
     null, false,
@@ -338,7 +344,9 @@ function messageOf(error) {
 
 // -- values of the check ---------------------------------------------------------------------------
 
-function decode(message) {
+// The value of a message. `known` are values of the last message to the check, by number. The value
+// gets the values of the message as `made`, each with the operation that built it.
+function decode(message, known = []) {
   let text = message.toString();
   let revive;
   if (/NaN|Infinity/.test(text)) {
@@ -351,6 +359,7 @@ function decode(message) {
   }
   const [steps, atoms] = parse(text, revive);
   const stack = [];
+  const made = [];
   let place = 0;
   for (let i = 0; i < steps.length; i += 2) {
     const count = steps[i + 1];
@@ -360,10 +369,13 @@ function decode(message) {
         stack.push(typeof atom === "object" && atom !== null ? Number(atom.number) : atom);
       }
     } else {
-      stack.push(built(steps[i], stack.splice(stack.length - count, count)));
+      const parts = stack.splice(stack.length - count, count);
+      const value = steps[i] !== SAME ? built(steps[i], parts) : parts[0] < 0 ? known[~parts[0]] : made[parts[0]].value;
+      made.push({ operation: steps[i], value });
+      stack.push(value);
     }
   }
-  return stack[0];
+  return Object.assign(stack[0], { made });
 }
 
 function built(operation, parts) {
@@ -451,14 +463,85 @@ function promiseOfCheck(number) {
 }
 
 function askCheck(number, operation, args) {
-  send(encode(tuple("callback", number, operation, tuple(...args), {})));
+  const writer = new Writer();
+  writer.write(tuple("callback", number, operation, tuple(...args), {}));
+  send(writer.text());
+  const known = [];
+  for (const [value, place] of writer.made) known[place] = value;
   for (;;) {
-    const [verb, ...operands] = receive();
-    if (verb === "return") return operands[0];
-    if (verb === "raise") throw operands[0];
-    if (!manage(verb, operands)) send(answered(verb, operands));
+    const request = receive(known);
+    const [verb, ...operands] = request;
+    if (verb === "return" || verb === "raise") {
+      for (const [place, content] of entries(operands[1])) replace(known[place], content);
+      if (verb === "raise") throw operands[0];
+      return operands[0];
+    }
+    if (!manage(verb, operands)) send(answered(verb, operands, new Passed(request.made)));
   }
 }
+
+// -- containers that both sides have ----------------------------------------------------------------
+
+function copied(value) {
+  if (isArray(value) || value instanceof Uint8Array) return value.slice();
+  if (value instanceof Map) return new Map(value);
+  return value instanceof Set ? new Set(value) : { ...value };
+}
+
+function itemsOf(value) {
+  if (isArray(value) || value instanceof Uint8Array || value instanceof Set) return [...value];
+  return (value instanceof Map ? [...value] : entries(value)).flat();
+}
+
+function isSame(ours, theirs) {
+  const [left, right] = [itemsOf(ours), itemsOf(theirs)];
+  return left.length === right.length && left.every((item, place) => is(item, right[place]));
+}
+
+// Give a container the items that the check has sent. The keys of a Map may arrive as texts.
+function replace(value, content) {
+  if (value instanceof Map) {
+    const names = new Map([...value.keys()].map((key) => [String(key), key]));
+    const pairs = content instanceof Map ? [...content] : entries(content).map(([key, item]) => [names.get(key) ?? key, item]);
+    value.clear();
+    for (const [key, item] of pairs) value.set(key, item);
+  } else if (value instanceof Set) {
+    value.clear();
+    for (const item of content) value.add(item);
+  } else if (isArray(value) || ArrayBuffer.isView(value)) {
+    if (isArray(value)) value.length = content.length;
+    for (const [place, item] of content.entries()) value[place] = item;
+  } else {
+    for (const name of keys(value)) if (!(name in content)) delete value[name];
+    Object.assign(value, content);
+  }
+}
+
+// The values of a request. The check keeps a tuple as it is, so one that changes becomes a new list.
+class Passed {
+  constructor(made) {
+    this.watched = [];
+    for (const [place, { operation, value }] of made.entries()) {
+      if (MUTABLE.has(operation) || operation === TUPLE) {
+        this.watched.push({ place, operation, value, before: copied(value) });
+      }
+    }
+  }
+
+  // The values to name by numbers, and the contents of those that have changed.
+  changes() {
+    const known = [];
+    const changes = new Map();
+    for (const { place, operation, value, before } of this.watched) {
+      const hasChanged = !isSame(before, value);
+      if (operation !== TUPLE || !hasChanged) known.push([value, ~place]);
+      if (operation !== TUPLE && hasChanged && isContainer(value)) changes.set(place, copied(value));
+    }
+    return { known, changes };
+  }
+}
+
+const MUTABLE = new Set([LIST, SET, DICT, BYTEARRAY, DEQUE]);
 
 // -- the program -----------------------------------------------------------------------------------
 
@@ -552,22 +635,10 @@ function nameInProgram(name) {
 
 // -- requests --------------------------------------------------------------------------------------
 
-// The arguments after a call, if they have changed.
-let changed = null;
-
 const isContainer = (value) =>
-  isArray(value) || value instanceof Map || value instanceof Set || (value !== null && typeof value === "object" && isPlain(value));
+  isArray(value) || value instanceof Uint8Array || value instanceof Map || value instanceof Set || isPlain(value);
 
-function call(target, self, args, tracked) {
-  const before = tracked ? encode(args, { counting: false }) : "";
-  try {
-    const result = isClass(target) ? construct(target, args) : apply(target, self, args);
-    const place = tracked && typeof result === "object" && result !== null && isContainer(result) ? args.indexOf(result) : -1;
-    return place < 0 ? result : new Built(ARGUMENT, [place]);
-  } finally {
-    if (tracked && encode(args, { counting: false }) !== before) changed = [args, {}];
-  }
-}
+const call = (target, self, args) => (isClass(target) ? construct(target, args) : apply(target, self, args));
 
 const boundFunctions = new WeakMap();
 
@@ -688,13 +759,13 @@ async function step(task, seconds) {
 }
 
 const REQUESTS = {
-  call: (target, args, _, tracked) => call(target ?? find(ENTRY_NUMBER), undefined, args, tracked),
-  method: (target, name, args, _, tracked) => {
+  call: (target, args) => call(target ?? find(ENTRY_NUMBER), undefined, args),
+  method: (target, name, args) => {
     if (typeof target.then === "function" && name === "throw") throw args[0];
     if (typeof target.then === "function" && name === "close") return null;
     const method = target === MODULE ? nameInProgram(name) : target[name];
     if (typeof method !== "function") throw missing(name);
-    return call(method, target, args, tracked);
+    return call(method, target, args);
   },
   next,
   get: attribute,
@@ -730,23 +801,25 @@ function manage(verb, [operand]) {
 }
 
 // The message that answers a request.
-function answered(verb, operands) {
-  changed = null;
+function answered(verb, operands, passed) {
   try {
-    return encode(tuple("result", REQUESTS[verb](...operands), changed));
+    const result = REQUESTS[verb](...operands);
+    const { known, changes } = passed.changes();
+    return encode(tuple("result", result, changes), known);
   } catch (error) {
-    return failed(error);
+    return failed(error, passed);
   }
 }
 
-function failed(error) {
+function failed(error, passed) {
   const text = traceback(error);
-  if (error instanceof UnsendableError) return encode(tuple("unsendable", error, text, null));
+  if (error instanceof UnsendableError) return encode(tuple("unsendable", error, text, {}));
   const sent = error instanceof Error || error instanceof Built ? error : thrown(error);
   try {
-    return encode(tuple("raised", sent, text, changed));
+    const { known, changes } = passed.changes();
+    return encode(tuple("raised", sent, text, changes), known);
   } catch {
-    return encode(tuple("raised", thrown(messageOf(error)), text, null));
+    return encode(tuple("raised", thrown(messageOf(error)), text, {}));
   }
 }
 
@@ -765,25 +838,25 @@ function traceback(error) {
 
 async function answeredStep(operands) {
   try {
-    return encode(tuple("result", await step(...operands), null));
+    return encode(tuple("result", await step(...operands), {}));
   } catch (error) {
-    return failed(error);
+    return failed(error, new Passed([]));
   }
 }
 
 async function main() {
   const [, , file, entryName, language] = process.argv;
   program.file = file;
-  let message = encode(tuple("result", await load(fs.readFileSync(file, "utf8"), entryName, language), null));
+  let message = encode(tuple("result", await load(fs.readFileSync(file, "utf8"), entryName, language), {}));
   for (;;) {
     // Promises and timers of the program run before an answer, since they may call functions of the
     // check, which listens until it has the answer.
     await new Promise((resolve) => immediately(resolve));
     send(message);
-    let verb, operands;
-    do [verb, ...operands] = receive();
+    let request, verb, operands;
+    do [verb, ...operands] = request = receive();
     while (manage(verb, operands));
-    message = verb === "step" ? await answeredStep(operands) : answered(verb, operands);
+    message = verb === "step" ? await answeredStep(operands) : answered(verb, operands, new Passed(request.made));
   }
 }
 

@@ -52,9 +52,9 @@ from pytest_promptse.sandbox._raised import (
 )
 from pytest_promptse.sandbox._values import refresh
 from pytest_promptse.sandbox.guest import objects, standard, wire
+from pytest_promptse.sandbox.guest.containers import Containers, update
 from pytest_promptse.sandbox.guest.decode import decode
 from pytest_promptse.sandbox.guest.encode import encode
-from pytest_promptse.sandbox.guest.merge import merge
 from pytest_promptse.sandbox.guest.twins import may_be_twin, of_program
 from pytest_promptse.sandbox.guest.unpatched import __builtins__, contextlib, threading
 
@@ -77,7 +77,6 @@ __all__ = [
 _OWN_REFERENCES = 2
 """Number of references, as ``sys`` counts them, to a container that only its twin refers to."""
 
-_UNCHANGING = (int, float, complex, str, bytes, range, type(None))
 _STOPS = (StopIteration, StopAsyncIteration)
 _ENDINGS = (KeyboardInterrupt, SystemExit, GeneratorExit)
 
@@ -99,15 +98,6 @@ class _Shared(NamedTuple):
 
     number: int
     value: Any
-
-
-class _Argument:
-    """The result of a call that returned one of its arguments."""
-
-    __slots__ = ("place",)
-
-    def __init__(self, place: int) -> None:
-        self.place = place
 
 
 class Candidate(EntryPoint):
@@ -145,7 +135,7 @@ class Candidate(EntryPoint):
         self._program_objects = ProgramObjects()
         self._lock = threading.RLock()
         self._answers = 0
-        # Number of `_Shared` and `_Argument` in the message that is being read.
+        # Number of `_Shared` in the message that is being read.
         self._marks = 0
         # The exceptions of that message which `_as_value` has replaced.
         self._silent: dict[int, BaseException] = {}
@@ -288,7 +278,7 @@ class Candidate(EntryPoint):
                 self._stop(self._execution.exceeded)
             except wire.WireError as broken:
                 self.fail("exception", f"the program broke the protocol: {broken}")
-            answer = self._await_result(self._execution, (), {}, stops=False)
+            answer = self._await_result(self._execution, (), stops=False)
             if answer is not None and answer is not True:
                 self.fail(*read_problem(answer, _LOAD_CAUSES))
             self._has_class = answer is True
@@ -370,8 +360,8 @@ class Candidate(EntryPoint):
 
     def _request(self, verb: str, *operands: Any, stops: bool = False) -> Any:
         execution = self._need_execution()
-        self._send(execution, (verb, *operands))
-        return self._await_result(execution, (), {}, stops=stops)
+        passed = self._send(execution, (verb, *operands))
+        return self._await_result(execution, passed, stops=stops)
 
     def _annotate(self, cls: HandleType) -> None:
         """Give a class of the program its annotations, which `typing` reads from ``__dict__``.
@@ -427,9 +417,8 @@ class Candidate(EntryPoint):
         with self._lock:
             execution = self._need_execution()
             self._require_positional(kwargs)
-            track = any(map(_may_change, (*args, *kwargs.values())))
-            self._send(execution, (*called, args, kwargs, track))
-            result = self._await_result(execution, args, kwargs, stops=stops)
+            passed = self._send(execution, (*called, args, kwargs))
+            result = self._await_result(execution, passed, stops=stops)
         if name and not isinstance(target, HandleType):
             refresh(target)
         is_guarded = name in ("__exit__", "__aexit__", "athrow")
@@ -484,15 +473,18 @@ class Candidate(EntryPoint):
         self._raised[id(stop)] = (stop, self._failure, "")
         raise stop
 
-    def _send(self, execution: Execution, request: tuple[Any, ...]) -> None:
+    def _send(self, execution: Execution, request: tuple[Any, ...]) -> list[Any]:
+        """Send a request and return the values that it passes, by number."""
         self.require_no_failure()
         self._hand_over(execution, request)
-        message = self._encode(request)
+        passed: list[Any] = []
+        message = self._encode(request, made=passed)
         self.requests += 1
         released = self._program_objects.take_released()
         if released:
             execution.send(encode(("release", released)))
         execution.send(message)
+        return passed
 
     def _hand_over(self, execution: Execution, message: tuple[Any, ...]) -> None:
         """Send what the check has changed since the program ran.
@@ -553,14 +545,6 @@ class Candidate(EntryPoint):
                 f"program in {self._language}; pass the text, or take the fixture 'program'"
             )
 
-    def _keep(self, arguments: dict[Any, Any], numbers: dict[Any, Any]) -> None:
-        """Share arguments that the program has kept, so that each stays one object of both."""
-        for place, number in numbers.items():
-            if may_be_twin(arguments[place]):
-                self._program_objects.count(number)
-                self._has_kept = True
-                self._check_objects.twins.add(of_program(number), arguments[place])
-
     def _announce_change(self) -> None:
         """Call the hook before the program changes an argument that it has kept."""
         if self._has_kept:
@@ -585,9 +569,11 @@ class Candidate(EntryPoint):
                 twins.drop(of_program(number))
                 self._program_objects.release(number)
 
-    def _encode(self, request: Any) -> bytes:
+    def _encode(
+        self, request: Any, known: Sequence[Any] = (), made: list[Any] | None = None
+    ) -> bytes:
         with self._sending():
-            message = encode(request, self._send_value)
+            message = encode(request, self._send_value, known, made)
             if self._language != "python":
                 require_common_types(message, self._language)
         return message
@@ -663,14 +649,11 @@ class Candidate(EntryPoint):
             return self._as_value(error) if is_silent(type(error)) else error
         if operation == wire.ARRAY:
             return objects.build_array(parts)
-        if operation in (wire.SHARED, wire.ARGUMENT):
-            self._marks += 1
         if operation == wire.SHARED:
+            self._marks += 1
             number, value = parts
             require_number(number)
             return _Shared(number, value)
-        if operation == wire.ARGUMENT:
-            return _Argument(*parts)
         raise wire.WireError("an operation is unknown")
 
     def _as_value(self, error: BaseException) -> BaseException:
@@ -684,17 +667,18 @@ class Candidate(EntryPoint):
         return value
 
     def _await_result(  # noqa: C901 - one for each kind of message
-        self, execution: Execution, args: tuple[Any, ...], kwargs: dict[str, Any], *, stops: bool
+        self, execution: Execution, passed: Sequence[Any], *, stops: bool
     ) -> Any:
         """Return the program's answer. If `stops` is True, ``StopIteration`` is raised as it is.
 
-        Requests of the program to use objects of the check are served meanwhile. `args` and
-        `kwargs` are those of the call, to which the program's changes are applied.
+        Requests of the program to use objects of the check are served meanwhile. `passed` are the
+        values of the request, to which the program's changes are applied.
         """
-        updated = False
+        updated, kept = False, ()
         while True:
+            made: list[Any] = []
             try:
-                message = self._receive(execution)
+                message = self._receive(execution, passed, made)
                 if self._surroundings is not None and self._surroundings.captures:
                     self._surroundings.write_output(execution)
                 match message:
@@ -703,8 +687,7 @@ class Candidate(EntryPoint):
                         self._announce_change()
                         self._check_objects.update(changed)
                         continue
-                    case ("kept", dict(places)):
-                        self._keep({**dict(enumerate(args)), **kwargs}, places)
+                    case ("kept", list(kept)):
                         continue
                     case ("effects", dict(effects)) if self._surroundings is not None:
                         self._announce_loan()
@@ -713,16 +696,16 @@ class Candidate(EntryPoint):
                         continue
                     case ("callback", number, operation, callback_args, callback_kwargs):
                         self._call_back(
-                            execution, number, operation, callback_args, callback_kwargs
+                            execution, number, operation, callback_args, callback_kwargs, made
                         )
                         updated = False
                         continue
                     case ("result", value, changed):
-                        self._apply(args, kwargs, changed)
-                        return args[value.place] if type(value) is _Argument else value
+                        self._apply(passed, changed, kept)
+                        return value
                     case (str(kind), BaseException() as error, str(text), changed):
                         error = self._silent.get(id(error), error)
-                        self._apply(args, kwargs, changed)
+                        self._apply(passed, changed, kept)
                     case _:
                         self.fail("exception", "the program broke the protocol")
             except ProgramStopped:
@@ -735,9 +718,9 @@ class Candidate(EntryPoint):
                 raise self._as_raised(kind, error, text, stops=stops)
             finally:
                 # Its traceback has this frame, so only the collector could free the exception.
-                del message, error
+                del message, error, made
 
-    def _receive(self, execution: Execution) -> Any:
+    def _receive(self, execution: Execution, known: Sequence[Any], made: list[Any]) -> Any:
         data = execution.receive()
         self._answers += 1
         self._marks = 0
@@ -745,23 +728,26 @@ class Candidate(EntryPoint):
         if self._language != "python":
             require_common_operations(data, self._language)
         try:
-            message = decode(data, self._build)
+            message = decode(data, self._build, known, made)
         except MemoryError:
             self.fail("resource", "the program's answers are too large for the check's process")
         parts = message[1:2] if type(message) is tuple else ()
-        if self._marks != sum(type(part) in (_Shared, _Argument) for part in parts):
+        if self._marks != sum(type(part) is _Shared for part in parts):
             raise wire.WireError("a part of an answer is what only a whole answer can be")
         return message
 
-    def _apply(self, args: tuple[Any, ...], kwargs: dict[str, Any], changed: Any) -> None:
+    def _apply(self, passed: Sequence[Any], changes: Any, kept: Sequence[Any]) -> None:
         if self.failed:
             self.require_no_failure()
-        if changed is not None:
+        if changes:
             self._announce_loan()
-            new_args, new_kwargs = changed
-            if len(new_args) != len(args) or new_kwargs.keys() != kwargs.keys():
-                raise wire.WireError("other arguments than those of the call")
-            merge([*args, kwargs], [*new_args, new_kwargs])
+            update(passed, changes)
+        # Share arguments that the program has kept, so that each stays one object of both.
+        for argument, number in kept:
+            if may_be_twin(argument):
+                self._program_objects.count(number)
+                self._has_kept = True
+                self._check_objects.twins.add(of_program(number), argument)
 
     def _announce_loan(self) -> None:
         """Call the hook before the check's state can change for the first time."""
@@ -814,19 +800,20 @@ class Candidate(EntryPoint):
         return error
 
     def _call_back(
-        self, execution: Execution, number: Any, operation: Any, args: Any, kwargs: dict[str, Any]
+        self, execution: Execution, number: Any, operation: Any, args: Any, kwargs: Any, made: Any
     ) -> None:
         """Perform the program's operation on an object of the check, and send back the result.
 
         `number` identifies the object, and `operation` names what to do with it, such as ``get`` or
         ``call``. All of these values come from the program and are not trusted. An exception of the
-        object is sent back.
+        object is sent back, and so are its changes of `made`, the values of the request.
         """
+        passed = Containers(made)
         try:
             with execution.callback():
                 result = self._check_objects.use(number, operation, args, kwargs)
             self._hand_over(execution, ("return", result))
-            message = self._encode_result(result, is_chosen=bool(args or kwargs))
+            message = self._encode_result(result, passed, is_chosen=bool(args or kwargs))
         except CannotCrossError as error:
             self.break_check(str(error))
         except wire.WireError:
@@ -843,17 +830,18 @@ class Candidate(EntryPoint):
                 self.failed.append(error)  # again, since the program may catch it
                 error = RuntimeError("the check has failed")
             self._hand_over(execution, ("raise", error))
-            message = self._encode(("raise", error))
+            message = self._encode(("raise", error, passed.changes()), passed.values)
         execution.send(message)
 
-    def _encode_result(self, result: Any, *, is_chosen: bool) -> bytes:
+    def _encode_result(self, result: Any, passed: Containers, *, is_chosen: bool) -> bytes:
         """Return the message for the result of an operation of the program.
 
         With `is_chosen`, the program chose the arguments. A result that cannot be sent is then an
         exception in the program, which could otherwise choose an error of the item.
         """
         try:
-            return encode(("return", result), self._send_value)
+            answer = ("return", result, passed.changes())
+            return encode(answer, self._send_value, passed.values)
         except wire.TooLargeError as error:
             self.fail("resource", f"the result of a function of the check is too large: {error}")
         except CannotCrossError as error:
@@ -864,11 +852,6 @@ class Candidate(EntryPoint):
 
 async def _without_result(awaitable: Any) -> None:
     await awaitable
-
-
-def _may_change(value: Any) -> bool:
-    """Return whether a program could change `value` in place."""
-    return not isinstance(value, _UNCHANGING) and not callable(value)
 
 
 def safe_text(error: BaseException) -> str:

@@ -21,7 +21,7 @@ _OPERATIONS = frozenset(
     (
         *(wire.ATOMS, wire.LIST, wire.TUPLE, wire.SET, wire.DICT, wire.INT, wire.BYTES),
         *(wire.DATETIME, wire.REFERENCE, wire.PROXY, wire.NAMED, wire.CLASS, wire.EXCEPTION),
-        wire.ARGUMENT,
+        wire.SAME,
     )
 )
 

@@ -13,11 +13,12 @@ from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox.guest import wire
+from pytest_promptse.sandbox.guest.containers import is_container
 from pytest_promptse.sandbox.guest.unpatched import __builtins__
 from pytest_promptse.sandbox.guest.wire import ATOM_TYPES, ATOMS, LIST, MAX_DEPTH, WireError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 
 class _Hashing:
@@ -150,9 +151,11 @@ _HASH_MODULUS = 2**61 - 1
 
 
 class _Reader:
-    def __init__(self, build: Callable[[int, list[Any]], Any]) -> None:
+    def __init__(self, build: Callable[[int, list[Any]], Any], known: Sequence[Any]) -> None:
         self.build = build
+        self.known = known
         self.built: list[Any] = []
+        self.made: list[Any] = []
 
     @cached_property
     def hashing(self) -> _Hashing:
@@ -172,10 +175,24 @@ class _Reader:
             value = self.fraction(items)
         elif operation in _BUILDERS:
             value = _BUILDERS[operation](items)
+        elif operation == wire.SAME:
+            return self.same(*take(items, int))
         else:
             self.hashing.check()
             return self.build(operation, items)
         self.built.append(value)
+        return value
+
+    def same(self, number: int) -> Any:
+        """Return a value of this message, or of an earlier one of this side.
+
+        Only of containers, since hashing a tuple that is several times in others takes too long.
+        """
+        values = self.known if number < 0 else self.made
+        place = ~number if number < 0 else number
+        value = values[place] if place < len(values) else None
+        if value is None or (number >= 0 and not is_container(value)):
+            raise WireError("no container has this number")
         return value
 
     def fraction(self, parts: list[Any]) -> Fraction:
@@ -203,7 +220,9 @@ class _Reader:
                 raise WireError("a step needs more values than there are")
             items = stack[cut:]
             del stack[cut:]
-            stack.append(items if operation == LIST else self.one(operation, items))
+            value = items if operation == LIST else self.one(operation, items)
+            stack.append(value)
+            self.made.append(value if operation in wire.BY_VALUE else None)
         if len(stack) != 1 or position != len(atoms):
             raise WireError("the steps do not add up to one value")
         if len(atoms) + len(self.built) > _TRIAL_FROM:
@@ -277,7 +296,12 @@ def _no_builder(operation: int, _items: list[Any]) -> Any:
     raise WireError(f"operation {operation} is unknown")
 
 
-def decode(message: bytes, build: Callable[[int, list[Any]], Any] = _no_builder) -> Any:
+def decode(
+    message: bytes,
+    build: Callable[[int, list[Any]], Any] = _no_builder,
+    known: Sequence[Any] = (),
+    made: list[Any] | None = None,
+) -> Any:
     """Return the value of a `message` from an untrusted sender.
 
     Parameters
@@ -287,6 +311,10 @@ def decode(message: bytes, build: Callable[[int, list[Any]], Any] = _no_builder)
     build : callable
         Receives the operation and parts of an operation from `REFERENCE` on, and returns the value.
         The two ends treat these operations differently.
+    known : sequence
+        The values of this side's last message, which the sender may name by their numbers.
+    made : list
+        Receives the values of this message, in the order of their numbers.
 
     Raises
     ------
@@ -311,6 +339,10 @@ def decode(message: bytes, build: Callable[[int, list[Any]], Any] = _no_builder)
             raise WireError("a message holds a part of the wrong type")
         if steps and min(steps) < 0:
             raise WireError("a count is negative")
-        return _Reader(build).read(steps, atoms)
+        reader = _Reader(build, known)
+        value = reader.read(steps, atoms)
     except (ValueError, TypeError, OverflowError, ArithmeticError, RecursionError) as error:
         raise WireError(f"not a message: {type(error).__name__}: {str(error)[:200]}") from None
+    if made is not None:
+        made += reader.made
+    return value

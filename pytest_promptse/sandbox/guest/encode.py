@@ -12,6 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox.guest import wire
+from pytest_promptse.sandbox.guest.containers import is_container
 from pytest_promptse.sandbox.guest.unpatched import __builtins__
 from pytest_promptse.sandbox.guest.wire import (
     ATOM_TYPES,
@@ -23,7 +24,7 @@ from pytest_promptse.sandbox.guest.wire import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
 _SEQUENCES: dict[type, int] = {
     list: wire.LIST,
@@ -77,12 +78,22 @@ _json: Any = json.encoder.c_make_encoder(  # type: ignore[attr-defined]
 
 
 class _Writer:
-    """Flatten one value. `other` replaces values that are not plain, or raises."""
+    """Flatten one value. `other` replaces values that are not plain, or raises.
 
-    def __init__(self, other: Callable[[Any], Any]) -> None:
+    ``made`` has the values that the steps build, or None for those that cannot be named again. It
+    keeps them alive, so that no other value gets the id of one of them.
+    """
+
+    def __init__(self, other: Callable[[Any], Any], known: Sequence[Any]) -> None:
         self.steps: list[int] = []
         self.atoms: list[Any] = []
+        self.made: list[Any] = []
         self.other = other
+        self.numbers = {
+            id(value): ~number
+            for number, value in enumerate(known)
+            if type(value) is tuple or is_container(value)
+        }
 
     def step(self, operation: int, count: int) -> None:
         steps = self.steps
@@ -96,9 +107,9 @@ class _Writer:
     def write(self, value: Any) -> None:
         """Write `value` with an explicit stack, so that depth costs no interpreter frames."""
         atoms = self.atoms
-        pending: list[tuple[Iterator[Any], int, int]] = []
+        pending: list[tuple[Iterator[Any], int, int, Any]] = []
         items: Iterator[Any] = iter((value,))
-        operation, count = ATOMS, 0
+        operation, count, whole = ATOMS, 0, None
         while True:
             for item in items:
                 kind = type(item)
@@ -111,21 +122,34 @@ class _Writer:
                     atoms.extend(parts)
                     if parts:
                         self.step(ATOMS, len(parts))
-                    self.step(inner, len(parts))
+                    self.build(inner, len(parts), item)
                     continue
                 if len(pending) > MAX_DEPTH:
                     raise TooLargeError(f"the value is nested deeper than {MAX_DEPTH} levels")
-                pending.append((items, operation, count))
-                items, operation, count = iter(parts), inner, len(parts)
+                pending.append((items, operation, count, whole))
+                items, operation, count, whole = iter(parts), inner, len(parts), item
                 break
             else:
                 if not pending:
                     return
-                self.step(operation, count)
-                items, operation, count = pending.pop()
+                self.build(operation, count, whole)
+                items, operation, count, whole = pending.pop()
+
+    def build(self, operation: int, count: int, value: Any) -> None:
+        """Add the step that builds `value` of `count` parts, and give the value its number."""
+        self.step(operation, count)
+        if operation in wire.BY_VALUE:
+            if operation in wire.CONTAINERS or is_container(value):
+                self.numbers[id(value)] = len(self.made)
+            self.made.append(value)
+        else:
+            self.made.append(None)
 
     def take_apart(self, value: Any) -> tuple[int, Collection[Any]]:
         """Return the operation that builds `value`, and the parts that it needs."""
+        number = self.numbers.get(id(value))
+        if number is not None:
+            return wire.SAME, (number,)
         for _ in range(10):
             kind = type(value)
             if kind in _SEQUENCES:
@@ -157,7 +181,12 @@ def _refuse(value: Any) -> Any:
     raise WireError(f"a value of type {type(value).__name__} cannot be sent")
 
 
-def encode(value: Any, other: Callable[[Any], Any] = _refuse) -> bytes:
+def encode(
+    value: Any,
+    other: Callable[[Any], Any] = _refuse,
+    known: Sequence[Any] = (),
+    made: list[Any] | None = None,
+) -> bytes:
     """Return `value` as a message.
 
     Parameters
@@ -168,6 +197,10 @@ def encode(value: Any, other: Callable[[Any], Any] = _refuse) -> bytes:
         Decimal, Fraction, date, time, datetime, timedelta.
     other : callable
         Receives any other value and returns its replacement: a container or `Built`.
+    known : sequence
+        The values of the other side's last message, which are named by their numbers.
+    made : list
+        Receives the values of this message, in the order of their numbers.
 
     Raises
     ------
@@ -176,8 +209,10 @@ def encode(value: Any, other: Callable[[Any], Any] = _refuse) -> bytes:
     WireError
         If `other` refuses a part of the value.
     """
-    writer = _Writer(other)
+    writer = _Writer(other, known)
     writer.write(value)
+    if made is not None:
+        made += writer.made
     message = "".join(_json([writer.steps, writer.atoms], 0)).encode("utf-8", "surrogatepass")
     if len(message) > wire.MAX_BYTES:
         raise TooLargeError(

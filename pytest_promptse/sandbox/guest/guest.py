@@ -10,7 +10,7 @@ import builtins
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pytest_promptse.sandbox.guest import objects, standard, wire
+from pytest_promptse.sandbox.guest import containers, objects, standard, wire
 from pytest_promptse.sandbox.guest.decode import decode
 from pytest_promptse.sandbox.guest.encode import encode
 from pytest_promptse.sandbox.guest.proxies import ProxyFactory
@@ -31,7 +31,7 @@ from pytest_promptse.sandbox.guest.unpatched import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 MODULE = "program"
 FILE = "program.py"
@@ -140,9 +140,8 @@ class Guest:
         self.tasks: Any = None
         self.turn = _Turn()
         self.surroundings = Surroundings()
-        self.changed: list[Any] | None = None
-        # Of the last call: the numbers of the arguments that the program kept, by place or name.
-        self.kept: dict[Any, int] = {}
+        # Of the last call: the arguments that the program kept, and their numbers.
+        self.kept: list[tuple[Any, int]] = []
         self.requests: dict[str, Callable[..., Any]] = {
             "load": self.load,
             "script": self.script,
@@ -182,8 +181,10 @@ class Guest:
             return objects.build_array(parts)
         raise wire.WireError(f"operation {operation} is unknown")
 
-    def answer(self, *parts: Any) -> None:
-        send(self.channel, encode(parts, self.objects.send_value))
+    def answer(
+        self, *parts: Any, known: Sequence[Any] = (), made: list[Any] | None = None
+    ) -> None:
+        send(self.channel, encode(parts, self.objects.send_value, known, made))
 
     def ask_check(self, number: int, operation: str, args: Any, kwargs: Any) -> Any:
         """Send the checker a request to use one of its own objects.
@@ -196,8 +197,9 @@ class Guest:
             # A stream of the check would be flushed by a callback of its own.
             self.flush(sys.__stdout__, sys.__stderr__)
             self.send_state()
-            self.answer("callback", number, operation, args, kwargs)
-            return self.serve()
+            made: list[Any] = []
+            self.answer("callback", number, operation, args, kwargs, made=made)
+            return self.serve(made)
         finally:
             if is_new:
                 self.turn.give()
@@ -236,16 +238,20 @@ class Guest:
 
     # -- requests -------------------------------------------------------------------------------
 
-    def serve(self) -> Any:
-        """Answer requests until one ends this level, which is the return of a callback."""
+    def serve(self, known: Sequence[Any] = ()) -> Any:
+        """Answer requests until one ends this level, which is the return of a callback.
+
+        `known` are the values of the callback's message, which may have changed.
+        """
         self.turn.take()
         while True:
-            request = decode(receive(self.channel), self.build)
-            verb, *args = request
-            if verb == "return":
+            made: list[Any] = []
+            verb, *args = decode(receive(self.channel), self.build, known, made)
+            if verb in ("return", "raise"):
+                containers.update(known, args[1])
+                if verb == "raise":
+                    raise args[0]
                 return args[0]
-            if verb == "raise":
-                raise args[0]
             if verb == "release":
                 for number in self.objects.release(args[0]):
                     self.twins.drop(of_program(number))
@@ -254,19 +260,21 @@ class Guest:
             elif verb == "update":
                 self.twins.update(args[0])
             else:
-                self.reply(verb, args)
+                self.reply(verb, args, containers.Containers(made))
 
-    def reply(self, verb: str, args: list[Any]) -> None:
+    def reply(self, verb: str, args: list[Any], passed: containers.Containers) -> None:
+        """Answer a request, whose message had the values `passed`."""
         try:
-            self.changed, self.kept = None, {}
+            self.kept = []
             value = self.turn.lend(self.requests[verb], args)
             self.flush()
             self.send_state()
             if self.kept:
-                self.answer("kept", self.kept)
+                self.answer("kept", self.kept, known=passed.values)
             # A container that the check has comes back as the check's own.
             is_shared = may_be_twin(value) and self.objects.has_number(value)
-            self.answer("result", self.share("", value) if is_shared else value, self.changed)
+            value = self.share("", value) if is_shared else value
+            self.answer("result", value, passed.changes(), known=passed.values)
         except BaseException as error:  # noqa: BLE001 - whatever the program raises is an answer
             reported = error
             self.flush()
@@ -274,9 +282,9 @@ class Guest:
                 self.send_state()
             except wire.WireError as unsendable:
                 reported = unsendable
-            self.report(reported)
+            self.report(reported, passed)
 
-    def report(self, error: BaseException) -> None:
+    def report(self, error: BaseException, passed: containers.Containers) -> None:
         kind = "raised"
         if isinstance(error, _UnbindableError):
             kind, error = "interface", error.args[0]
@@ -287,7 +295,7 @@ class Guest:
         try:
             number = self.objects.proxy_numbers.get(id(error))
             sent = wire.Built(wire.PROXY, (number,)) if number is not None else error
-            self.answer(kind, sent, text, self.changed)
+            self.answer(kind, sent, text, passed.changes(), known=passed.values)
         except (wire.WireError, RecursionError):
             cls = type(error)
             name = standard.name_of(cls) or ("builtins", "Exception")
@@ -300,7 +308,7 @@ class Guest:
                 False,
             )
             sent = wire.Built(wire.EXCEPTION, (wire.Built(wire.NAMED, name), -1, *parts))
-            self.answer(kind, sent, text, None)
+            self.answer(kind, sent, text, {})
 
     @staticmethod
     def flush(*streams: Any) -> None:
@@ -362,19 +370,15 @@ class Guest:
         sys.argv = [FILE, *arguments]
         run_script(code, self.module)
 
-    def call(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], track: bool) -> Any:
+    def call(self, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the entry point (None) or an object.
 
-        Report arguments that change if `track` is True.
-
-        `args` and `kwargs` come from the check. A result that is one of the arguments is reported
-        as its index, so that the check gets its own object. Containers among the arguments that
-        the program keeps are shared from now on.
+        `args` and `kwargs` come from the check. Containers among them that the program keeps are
+        shared from now on.
         """
         function = self.module.__dict__[self.objects.entry_point] if target is None else target
-        before = snapshot((args, kwargs)) if track else b""
-        named: dict[Any, Any] = {**dict(enumerate(args)), **kwargs} if track else {}
-        counts = {name: sys.getrefcount(argument) for name, argument in named.items()}
+        given = (*args, *kwargs.values())
+        counts = [sys.getrefcount(argument) for argument in given]
         try:
             result = function(*args, **kwargs)
         except TypeError as error:
@@ -382,24 +386,16 @@ class Guest:
             if inner is None and not _binds(function, args, kwargs):
                 raise _UnbindableError(error) from None
             raise
-        else:
-            for name, argument in named.items():
-                if sys.getrefcount(argument) > counts[name] + (argument is result):
-                    number = self.shared_number(argument)
-                    self.kept |= {} if number is None else {name: number}
-            if track and may_be_twin(result):
-                for place, argument in enumerate(args):
-                    if argument is result:
-                        return wire.Built(wire.ARGUMENT, (place,))
-            return result
-        finally:
-            if track and snapshot((args, kwargs)) != before:
-                self.changed = [list(args), kwargs]
+        for argument, count in zip(given, counts, strict=True):
+            if sys.getrefcount(argument) > count + (argument is result):
+                number = self.shared_number(argument)
+                self.kept += [] if number is None else [(argument, number)]
+        return result
 
     def method(
-        self, target: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], track: bool
+        self, target: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        return self.call(getattr(target, name), args, kwargs, track)
+        return self.call(getattr(target, name), args, kwargs)
 
     def find(self, name: str) -> Any:
         """Return an attribute of the entry point, or else a name of the module."""

@@ -10,7 +10,8 @@ whose keys collide, and is decoded in C. Every container is then built under lim
 makes an instance of a class of the sender's choice.
 
 The limits of one message are `MAX_BYTES` of text, `MAX_PARTS` atoms and steps, `MAX_DEPTH` levels,
-and `MAX_MEMORY` bytes of containers. Hashing and arithmetic may take `HASHING_SECONDS` of CPU time,
+and `MAX_MEMORY` bytes of containers. Values are numbered in the order in which they are built, so
+that a container is sent once, and both sides know which one they mean. Hashing and arithmetic may take `HASHING_SECONDS` of CPU time,
 since colliding keys make hashing slow (https://peps.python.org/pep-0456/ protects only text).
 """
 
@@ -57,16 +58,20 @@ HASHING_SECONDS = 0.4
     EXCEPTION,
     ARRAY,
     SHARED,
-    ARGUMENT,
+    SAME,
 ) = range(27)
 """The operations.
 
 ``REFERENCE`` names an object of the program and ``PROXY`` an object of the check. ``CLASS``
 describes a class of the program. ``NAMED`` names an object of the standard library. ``STANDARD`` is
 a value of the types in ``standard``, ``EXCEPTION`` an exception, and ``ARRAY`` a numpy array or
-scalar. ``SHARED`` is a container and its number. ``ARGUMENT`` is the index of an argument that is
-the result.
+scalar. ``SHARED`` is a container and its number. ``SAME`` is a container that the message has
+already, by its number; a number below zero is that of a value of the other side's last message.
 """
+
+CONTAINERS = frozenset({LIST, SET, DICT, BYTEARRAY, DEQUE})
+BY_VALUE = CONTAINERS | {TUPLE, STANDARD, PROXY, ARRAY}
+"""The operations that build containers, and those that may build a value which contains them."""
 
 COMPILED = ("compiled",)
 """The first message of a program's process, unless the program has a syntax error."""
