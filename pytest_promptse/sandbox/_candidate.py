@@ -74,7 +74,7 @@ __all__ = [
     "ProgramError",
     "ProgramStopped",
 ]
-_OWN_REFERENCES = 2
+_OWN_REFERENCES = 4
 """Number of references, as ``sys`` counts them, to a container that only its twin refers to."""
 
 _STOPS = (StopIteration, StopAsyncIteration)
@@ -98,6 +98,7 @@ class _Shared(NamedTuple):
 
     number: int
     value: Any
+    is_new: bool
 
 
 class Candidate(EntryPoint):
@@ -554,16 +555,18 @@ class Candidate(EntryPoint):
         """Return a container of the program: the check's copy if it has one, with the content."""
         self._announce_change()
         self._program_objects.count(shared.number)
-        return self._check_objects.twins.add(of_program(shared.number), shared.value)
+        return self._check_objects.twins.add(of_program(shared.number), shared.value, is_new=shared.is_new)
 
     def _send_twins(self, execution: Execution) -> None:
         """Send the program the check's changes to what both have, and drop unused containers."""
         twins = self._check_objects.twins
         with self._sending():
-            changed = twins.changes()
-        if changed:
-            execution.send(self._encode(("update", changed)))
-        del changed
+            for number, twin, change in twins.changes():
+                message = self._encode(change, twin.parts.values)
+                execution.send(encode(("update", number)))
+                execution.send(message)
+                twin.note()
+                del twin, change
         for number in twins.numbers_of_program():
             if sys.getrefcount(twins.value(of_program(number))) <= _OWN_REFERENCES:
                 twins.drop(of_program(number))
@@ -651,9 +654,8 @@ class Candidate(EntryPoint):
             return objects.build_array(parts)
         if operation == wire.SHARED:
             self._marks += 1
-            number, value = parts
-            require_number(number)
-            return _Shared(number, value)
+            require_number(parts[0])
+            return _Shared(*parts)
         raise wire.WireError("an operation is unknown")
 
     def _as_value(self, error: BaseException) -> BaseException:
@@ -674,7 +676,8 @@ class Candidate(EntryPoint):
         Requests of the program to use objects of the check are served meanwhile. `passed` are the
         values of the request, to which the program's changes are applied.
         """
-        updated, kept = False, ()
+        updated: set[int] = set()
+        kept: list[Any] = []
         while True:
             made: list[Any] = []
             try:
@@ -682,10 +685,14 @@ class Candidate(EntryPoint):
                 if self._surroundings is not None and self._surroundings.captures:
                     self._surroundings.write_output(execution)
                 match message:
-                    case ("update", dict(changed)) if not updated:
-                        updated = True
+                    case ("update", int(number)) if number not in updated:
+                        updated.add(number)
                         self._announce_change()
-                        self._check_objects.update(changed)
+                        change = self._receive(
+                            execution, self._check_objects.twins.parts(number), made
+                        )
+                        self._check_objects.update(number, change)
+                        del change
                         continue
                     case ("kept", list(kept)):
                         continue
@@ -698,7 +705,7 @@ class Candidate(EntryPoint):
                         self._call_back(
                             execution, number, operation, callback_args, callback_kwargs, made
                         )
-                        updated = False
+                        updated.clear()
                         continue
                     case ("result", value, changed):
                         self._apply(passed, changed, kept)
@@ -720,7 +727,7 @@ class Candidate(EntryPoint):
                 # Its traceback has this frame, so only the collector could free the exception.
                 del message, error, made
 
-    def _receive(self, execution: Execution, known: Sequence[Any], made: list[Any]) -> Any:
+    def _receive(self, execution: Execution, known: Any, made: list[Any]) -> Any:
         data = execution.receive()
         self._answers += 1
         self._marks = 0

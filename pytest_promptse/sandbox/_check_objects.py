@@ -290,14 +290,12 @@ class CheckObjects:
             self._tasks = LentTasks()
         return self._tasks.step(value, cancel=cancel)
 
-    def update(self, contents: dict[Any, Any]) -> None:
-        """Take the contents of twins that the program has sent."""
-        accepted = {}
-        # Once, since the program may have sent a dict of a class of its own.
-        for number, content in contents.items():
-            is_known = type(number) is int and 0 <= number < len(self._objects)
-            accepted[number] = _accepted(self._objects[number], content) if is_known else content
-        self.twins.update(accepted)
+    def update(self, number: int, change: Any) -> None:
+        """Take the change of a twin that the program has sent."""
+        content, changes = change
+        if content is not None and 0 <= number < len(self._objects):
+            content = _accepted(self._objects[number], content)
+        self.twins.update(number, content, changes)
 
     def close(self) -> None:
         """Cancel the coroutines that the program still awaits."""
@@ -321,7 +319,7 @@ class CheckObjects:
         number = self._numbers.get(id(container))
         if number is None:
             number = self._new(container).parts[0]
-        return Built(wire.SHARED, (number, self.twins.add(number, container)))
+        return Built(wire.SHARED, (number, self.twins.add(number, container), False))
 
 
 # -- what a program may do with an object of the check -------------------------------------------

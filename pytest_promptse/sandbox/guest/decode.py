@@ -151,7 +151,7 @@ _HASH_MODULUS = 2**61 - 1
 
 
 class _Reader:
-    def __init__(self, build: Callable[[int, list[Any]], Any], known: Sequence[Any]) -> None:
+    def __init__(self, build: Callable[[int, list[Any]], Any], known: Sequence[Any] | None) -> None:
         self.build = build
         self.known = known
         self.built: list[Any] = []
@@ -188,6 +188,8 @@ class _Reader:
 
         Only of containers, since hashing a tuple that is several times in others takes too long.
         """
+        if number < 0 and self.known is None:
+            return None
         values = self.known if number < 0 else self.made
         place = ~number if number < 0 else number
         value = values[place] if place < len(values) else None
@@ -299,7 +301,7 @@ def _no_builder(operation: int, _items: list[Any]) -> Any:
 def decode(
     message: bytes,
     build: Callable[[int, list[Any]], Any] = _no_builder,
-    known: Sequence[Any] = (),
+    known: Sequence[Any] | None = (),
     made: list[Any] | None = None,
 ) -> Any:
     """Return the value of a `message` from an untrusted sender.
@@ -312,7 +314,8 @@ def decode(
         Receives the operation and parts of an operation from `REFERENCE` on, and returns the value.
         The two ends treat these operations differently.
     known : sequence
-        The values of this side's last message, which the sender may name by their numbers.
+        The values of this side's last message, which the sender may name by their numbers. With
+        None, these are unknown and become None.
     made : list
         Receives the values of this message, in the order of their numbers.
 

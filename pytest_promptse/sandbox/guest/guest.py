@@ -15,7 +15,7 @@ from pytest_promptse.sandbox.guest.decode import decode
 from pytest_promptse.sandbox.guest.encode import encode
 from pytest_promptse.sandbox.guest.proxies import ProxyFactory
 from pytest_promptse.sandbox.guest.surroundings import Surroundings
-from pytest_promptse.sandbox.guest.twins import Twins, may_be_twin, of_program, snapshot
+from pytest_promptse.sandbox.guest.twins import Twins, may_be_twin, of_program, size_of
 from pytest_promptse.sandbox.guest.unpatched import (
     __builtins__,
     atexit,
@@ -174,7 +174,7 @@ class Guest:
         if operation == wire.STANDARD:
             return standard.build(parts, in_program=True)
         if operation == wire.SHARED:
-            return self.twins.add(*parts)
+            return self.twins.add(parts[0], parts[1], is_new=parts[2])
         if operation == wire.NAMED:
             return operator.attrgetter(parts[1])(__import__(parts[0], fromlist=["_"]))
         if operation == wire.ARRAY:
@@ -210,15 +210,18 @@ class Guest:
         `name` is that of the attribute or global. The value is returned unchanged if it is no
         container or array, too large, or a dunder attribute, or if `MAX_SHARED` are shared already.
         """
+        known = self.twins.numbers_of_program()
         number = None if name.startswith("__") else self.shared_number(value)
-        return value if number is None else wire.Built(wire.SHARED, (number, value))
+        if number is None:
+            return value
+        return wire.Built(wire.SHARED, (number, value, number not in known))
 
     def shared_number(self, value: Any) -> int | None:
         """Return the number by which a container is shared from now on, or None if it is not."""
         if not may_be_twin(value) or len(value) > MAX_SHARED_ITEMS:
             return None
         try:
-            size = len(snapshot(value))
+            size = size_of(value)
         except wire.WireError:  # the answer will report the error
             return None
         if size > MAX_SHARED_BYTES or len(self.twins.numbers_of_program()) >= MAX_SHARED:
@@ -232,9 +235,19 @@ class Guest:
         effects = self.surroundings.effects()
         if effects:
             self.answer("effects", effects)
-        changed = self.twins.changes(most=MAX_SHARED_BYTES)
-        if changed:
-            self.answer("update", changed)
+        for number, twin, change in self.twins.changes():
+            try:
+                message = encode(change, self.objects.send_value, twin.parts.values)
+            except wire.WireError:
+                if number >= 0:
+                    raise
+                message = bytes(MAX_SHARED_BYTES + 1)
+            if number < 0 and len(message) > MAX_SHARED_BYTES:
+                self.twins.drop(number)
+                continue
+            self.answer("update", number)
+            send(self.channel, message)
+            twin.note()
 
     # -- requests -------------------------------------------------------------------------------
 
@@ -258,7 +271,9 @@ class Guest:
             elif verb == "surroundings":
                 self.surroundings.adopt(args[0])
             elif verb == "update":
-                self.twins.update(args[0])
+                known_parts = self.twins.parts(args[0])
+                change = decode(receive(self.channel), self.build, known_parts)
+                self.twins.update(args[0], *change)
             else:
                 self.reply(verb, args, containers.Containers(made))
 

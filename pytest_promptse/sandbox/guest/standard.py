@@ -15,8 +15,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_promptse.sandbox.guest.containers import replace
 from pytest_promptse.sandbox.guest.decode import take
-from pytest_promptse.sandbox.guest.merge import merge
 from pytest_promptse.sandbox.guest.unpatched import __builtins__, importlib
 from pytest_promptse.sandbox.guest.wire import WireError, words
 
@@ -98,7 +98,7 @@ def _namespace(name: str) -> Kind:
         lambda value: (dict(vars(value)),),
         (dict,),
         lambda content: _make(name)(**content),
-        lambda value, content: merge(vars(value), content),
+        lambda value, content: replace(vars(value), content),
         to_program=True,
     )
 

@@ -7,43 +7,74 @@ changed since the other side knew them. Both sides keep the same table.
 
 from __future__ import annotations
 
-from collections import deque
-from typing import Any
+from collections import Counter, OrderedDict, defaultdict, deque
+from typing import TYPE_CHECKING, Any
 
-from pytest_promptse.sandbox.guest import objects, standard, wire
+from pytest_promptse.sandbox.guest import containers, objects, standard, wire
+from pytest_promptse.sandbox.guest.containers import Containers
 from pytest_promptse.sandbox.guest.encode import encode
-from pytest_promptse.sandbox.guest.merge import is_array, merge
-from pytest_promptse.sandbox.guest.unpatched import __builtins__, marshal
+from pytest_promptse.sandbox.guest.unpatched import __builtins__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 CONTAINERS = (list, dict, set, bytearray, deque)
+_DICTS = (dict, OrderedDict, defaultdict, Counter)
+_NESTED = (list, tuple, deque)
 
 
 class Twin:
-    """One value on this side, and bytes for its content as the other side knows it.
+    """One value on this side, and its content as the other side knows it.
 
-    ``kind`` is that of a moved object, and None for a container.
+    ``kind`` is that of a moved object, and None for a container. ``parts`` are the containers that
+    the other side has too, in the same order: the value itself, and those within it.
     """
 
-    __slots__ = ("kind", "known", "value")
+    __slots__ = ("_known", "kind", "parts", "value")
 
     def __init__(self, value: Any) -> None:
         name = standard.kind_of(value)
         self.kind = standard.KINDS[name] if name and standard.KINDS[name].update else None
         self.value = value
-        self.known = snapshot(self.content())
+        self.note()
 
-    def content(self) -> Any:
-        """Return what is sent to the other side, or None if it cannot be sent at present."""
+    def note(self) -> None:
+        """Note that the other side knows the present content."""
+        content = self._content()
+        self.parts = Containers(_containers_in(content))
+        self._known = self._snapshot(content)
+
+    def _content(self) -> Any:
         return self.kind.take(self.value) if self.kind else self.value
 
-    def update(self, content: Any) -> bool:
-        """Take the content of the other side. Return False if it is of another type."""
-        if self.kind:
+    def _snapshot(self, content: Any) -> bytes:
+        return encode(content, _identity, self.parts.values) if self.kind else b""
+
+    def change(self) -> tuple[Any, dict[int, Any]] | None:
+        """Return what the other side does not know, or None.
+
+        It is the content of a moved object if that has changed, and those of the parts that have.
+        """
+        content = self._content()
+        if content is None:  # it cannot be sent at present
+            return None
+        is_same, changes = self._snapshot(content) == self._known, self.parts.changes()
+        if is_same and not changes:
+            return None
+        return None if is_same else content, changes
+
+    def update(self, content: Any, changes: Any) -> None:
+        """Take a change of the other side.
+
+        Raises
+        ------
+        WireError
+            If it does not fit.
+        """
+        if self.kind and content is not None:
             standard.update(self.kind, self.value, content)
-        elif type(content) is not type(self.value) or merge(self.value, content) is not self.value:
-            return False
-        self.known = snapshot(self.content())
-        return True
+        containers.update(self.parts.values, changes)
+        self.note()
 
 
 class Twins:
@@ -56,11 +87,17 @@ class Twins:
     def __init__(self) -> None:
         self._twins: dict[int, Twin] = {}
 
-    def add(self, number: int, value: Any) -> Any:
-        """Return `value` as a twin: the present one with its content if there is one."""
+    def add(self, number: int, value: Any, *, is_new: bool = False) -> Any:
+        """Return `value` as a twin, or the present twin.
+
+        The present one has the content already, unless the other side `is_new` to it.
+        """
         twin = self._twins.get(number)
-        if twin is None or twin.value is value or not twin.update(value):
+        if twin is None:
             twin = self._twins[number] = Twin(value)
+        elif is_new and twin.value is not value:
+            containers.replace(twin.value, value)
+            twin.note()
         return twin.value
 
     def drop(self, number: int) -> None:
@@ -74,43 +111,22 @@ class Twins:
     def value(self, number: int) -> Any:
         return self._twins[number].value
 
-    def changes(self, *, most: int | None = None) -> dict[int, Any]:
-        """Return the contents that the other side does not know yet. Then it counts as known.
+    def parts(self, number: int) -> Sequence[Any] | None:
+        """Return the containers of a twin that a message may name, or None if it was dropped."""
+        twin = self._twins.get(number)
+        return None if twin is None else twin.parts.values
 
-        Twins of the program that take more than `most` bytes, or cannot be sent, are dropped.
-
-        Raises
-        ------
-        WireError
-            If a twin cannot be sent.
-        """
-        changed = {}
+    def changes(self) -> Iterator[tuple[int, Twin, Any]]:
+        """Return each twin whose change is to be sent, with its number and the change."""
         for number, twin in list(self._twins.items()):
-            content = twin.content()
-            if content is None:
-                continue
-            try:
-                now = snapshot(content)
-            except wire.WireError:
-                if most is None or number >= 0:
-                    raise
-                self.drop(number)
-                continue
-            if now == twin.known:
-                continue
-            if most is not None and number < 0 and len(now) > most:
-                self.drop(number)
-                continue
-            twin.known = now
-            changed[number] = content
-        return changed
+            change = twin.change()
+            if change is not None:
+                yield number, twin, change
 
-    def update(self, contents: dict[Any, Any]) -> None:
-        """Take the contents that the other side has sent."""
-        for number, content in contents.items():
-            twin = self._twins.get(number)
-            if twin is not None and not twin.update(content):
-                self.drop(number)
+    def update(self, number: int, content: Any, changes: Any) -> None:
+        """Take a change that the other side has sent."""
+        if number in self._twins:
+            self._twins[number].update(content, changes)
 
 
 def of_program(number: int) -> int:
@@ -120,17 +136,28 @@ def of_program(number: int) -> int:
 
 def may_be_twin(value: Any) -> bool:
     """Return whether `value` is a container that both sides can have."""
-    return type(value) in CONTAINERS or is_array(value)
+    return type(value) in CONTAINERS or containers.is_array(value)
 
 
-def snapshot(value: Any) -> bytes:
-    """Return bytes that are different after a value has changed."""
-    try:
-        # marshal is implemented in C. Version 2 depends on values alone, later versions on
-        # references too.
-        return marshal.dumps(value, 2)
-    except ValueError:  # marshal does not support the value, such as a Decimal
-        return encode(value, _identity)
+def size_of(value: Any) -> int:
+    """Return the number of bytes that a container takes in a message."""
+    return len(encode(value, _identity))
+
+
+def _containers_in(value: Any) -> list[Any]:
+    """Return the containers of plain types in `value`, each once, in an order of the content."""
+    found: dict[int, Any] = {}
+    values = [value]
+    for item in values:
+        kind = type(item)
+        if id(item) in found:
+            continue
+        if kind in _NESTED or kind in _DICTS:
+            found[id(item)] = item
+            values.extend(item.values() if kind in _DICTS else item)
+        elif may_be_twin(item) or kind.__module__ == "array":
+            found[id(item)] = item
+    return [item for item in found.values() if type(item) is not tuple]
 
 
 def _identity(value: Any) -> wire.Built:

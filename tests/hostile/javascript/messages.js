@@ -4,7 +4,7 @@ const fs = require("node:fs");
 function raw(text){ const b=Buffer.from(text); const h=Buffer.alloc(4); h.writeUInt32BE(b.length); let m=Buffer.concat([h,b]); for(let p=0;p<m.length;) p+=fs.writeSync(3,m,p); }
 function msg(steps, atoms){ raw(JSON.stringify([steps, atoms])); }
 function recv(){ const h=Buffer.alloc(4); let p=0; while(p<4){const n=fs.readSync(3,h,p,4-p); if(!n) process.exit(0); p+=n;} const b=Buffer.alloc(h.readUInt32BE()); p=0; while(p<b.length){const n=fs.readSync(3,b,p,b.length-p); if(!n) process.exit(0); p+=n;} return b.toString(); }
-const ATOMS=0,LIST=1,TUPLE=2,SET=3,FROZENSET=4,DICT=5,INT=6,REFERENCE=18,PROXY=19,STANDARD=20,NAMED=21,CLASS=22,EXCEPTION=23,ARRAY=24,SHARED=25,ARGUMENT=26;
+const ATOMS=0,LIST=1,TUPLE=2,SET=3,FROZENSET=4,DICT=5,INT=6,REFERENCE=18,PROXY=19,STANDARD=20,NAMED=21,CLASS=22,EXCEPTION=23,ARRAY=24,SHARED=25,SAME=26;
 // serve: take over the channel synchronously; answer gives [steps, atoms] of the value
 function serve(answer){ msg([ATOMS,1,ATOMS,1,ATOMS,1,TUPLE,3],["result",null,null]); let n=0; for(;;){ const r=recv(); const verb=JSON.parse(r)[1][0]; if(["release","surroundings","moved","update"].includes(verb)) continue; const [s,a]=answer(verb,r,n++); msg([ATOMS,1,...s,ATOMS,1,TUPLE,3],["result",...a,null]); } }
 const cls=(num,name,specials,bases=[[],[]],methods="")=>[[ATOMS,9,...bases[0],TUPLE,bases[0].length?1:0,CLASS,10],[num,name,name,"program",null,specials,"",methods,null,...bases[1]]];
@@ -159,11 +159,11 @@ serve((v)=>[[ATOMS,4,STANDARD,4],["builtins.slice",1,2,3]]);
 function f(){}
 
 //// a mark in a list that the check sends back | echo
-serve((v)=>[[ATOMS,1,ARGUMENT,1,LIST,1],[0]]);
+serve((v)=>[[ATOMS,1,SAME,1,LIST,1],[0]]);
 function f(){}
 
 //// a shared list that the check sends back | echo
-serve((v)=>[[ATOMS,2,LIST,1,SHARED,2],[5,1]]);
+serve((v)=>[[ATOMS,2,LIST,1,ATOMS,1,SHARED,3],[5,1,false]]);
 function f(){}
 
 //// a path of the host as the value | text

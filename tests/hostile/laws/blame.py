@@ -42,9 +42,9 @@ def test_a_callback_that_raises_what_it_gets(candidate):
 @attack(
     1,
     *frames(
-        "return [built(W.SHARED, 5, [1])]",
-        "return built(W.SHARED, 5, built(W.SHARED, 6, [1]))",
-        "return [built(W.ARGUMENT, 0)]",
+        "return [built(W.SHARED, 5, [1], False)]",
+        "return built(W.SHARED, 5, built(W.SHARED, 6, [1], True), False)",
+        "return [built(W.SAME, 0)]",
     ),
     honest="def f(x): return x",
 )

@@ -17,6 +17,9 @@ def built(operation, *parts):
     return W.Built(operation, parts)
 def put(*parts):
     NAMES["send"](guest().channel, NAMES["encode"](parts, guest().objects.send_value))
+def change(number, content, changes):
+    put("update", number)
+    put(content, changes)
 def error(module, name, attributes):
     named = built(W.NAMED, module, name)
     return built(W.EXCEPTION, named, -1, (), "", attributes, None, None, False)
@@ -108,7 +111,7 @@ def test_log_and_warnings_by_hand(candidate, caplog, recwarn):
         'return [built(W.STANDARD, "re.Pattern", "(" * 40 + "a" + "*)" * 40, 0)] * 50',
         'return built(W.STANDARD, "re.Pattern", "(a|b|ab)*" * 2000, 0)',
     ),
-    *frames("return [built(W.SHARED, i, [i]) for i in range(100000)]"),
+    *frames("return [built(W.SHARED, i, [i], False) for i in range(100000)]"),
 )
 def test_values_by_hand(candidate):
     assert candidate(3) == 9
@@ -119,7 +122,7 @@ def test_values_by_hand(candidate):
     *frames(
         'return built(W.STANDARD, "io.StringIO", "x", 0)',
         "return built(W.PROXY, 10**9)",
-        "return built(W.ARGUMENT, -1)",
+        "return [built(W.SAME, -1), built(W.SAME, 10**6), built(W.SAME, -10**30)]",
     ),
     honest=SQUARE,
 )
@@ -159,7 +162,7 @@ def test_requests_by_hand(candidate):
     5,
     *frames(
         "os.write(guest().channel, (2**31).to_bytes(4, 'big'))\n    while True: os.write(guest().channel, b'x' * 65536)",
-        'for i in range(200000): put("update", {i: i}, dict())\n    return 0',
+        'for i in range(200000): change(i, i, dict())\n    return 0',
     ),
     honest=SQUARE,
 )

@@ -31,8 +31,8 @@ class Box:
 @attack(
     2,
     *frames(
-        'x.items\n    put("update", {n: [9] for n in range(-50, 50)})\n    return 9',
-        'x.items.append(x)\n    put("update", {1: [9], 0: {"_hidden": [9]}, 2: {"_hidden": [9]}})\n    return 9',
+        'x.items\n    for n in range(-50, 50): change(n, None, {0: [9]})\n    return 9',
+        'x.items.append(x)\n    for n in range(3): change(n, {"_hidden": [9]}, {0: [9]})\n    return 9',
         'put("callback", 1, "get", ("_hidden",), dict())\n    return 9',
     ),
     honest="def f(x): return 5",
@@ -45,9 +45,9 @@ def test_containers_of_the_check_by_hand(candidate):
 @attack(
     1,
     *frames(
-        'x.items\n    put("update", {2: {"a": 1}, 1: "abc", True: [], 2.5: [], "x": [], None: []})\n    return 0',
-        'x.items\n    put("update", {2: ' + ANY + "})\n    return 0",
-        'x.items\n    put("update", {2: [' + ANY + ", " + ANY + "]})\n    return 3",
+        'x.items\n    change(2, None, {0: {"a": 1}}); change(1, None, {0: "abc"}); change(2.5, [], {True: []})\n    return 0',
+        'x.items\n    change(2, None, {0: ' + ANY + "})\n    return 0",
+        'x.items\n    change(2, None, {0: [' + ANY + ", " + ANY + "]})\n    return 3",
     ),
     honest="def f(x): x.items.append(3); return 3",
 )
@@ -60,10 +60,10 @@ def test_a_container_of_the_check_takes_only_its_type(candidate):
 @attack(
     5,
     *frames(
-        'x.table\n    put("update", {2: {(2**61 - 1) * k + 1: 0 for k in range(20000)}})\n    return 3',
+        'x.table\n    change(2, None, {0: {(2**61 - 1) * k + 1: 0 for k in range(20000)}})\n    return 3',
         "x.table\n    value = []\n    for _ in range(590): value = [value]\n"
-        '    for n in range(9): put("update", {n: {"a": value} for n in range(9)})\n    return 3',
-        'x.items\n    while True: put("update", {2: [1] * 100000})',
+        '    for n in range(81): change(n % 9, None, {0: {"a": value}})\n    return 3',
+        'x.items\n    while True: change(2, None, {0: [1] * 100000})',
     ),
     honest="def f(x): x.table['b'] = 3; return 3",
 )
@@ -98,8 +98,8 @@ def f(x):
     *(
         "ITEMS = [1, 2]\n" + program
         for program in frames(
-            'put("update", {-1 - n: [1, 2, ' + ANY + "] for n in range(20)})\n    return 3",
-            'put("update", {-1 - n: {1: 1} for n in range(20)})\n    return 3',
+            'for n in range(20): change(-1 - n, None, {0: [1, 2, ' + ANY + "]})\n    return 3",
+            'for n in range(20): change(-1 - n, None, {0: {1: 1}})\n    return 3',
             "ITEMS.append(type('E', (), {'__eq__': lambda s, o: True})())\n    return 3",
         )
     ),
@@ -129,9 +129,9 @@ def test_a_container_that_changes_while_it_is_read(candidate):
 @attack(
     1,
     *frames(
-        'put("update", {0: (5, "x")})\n    return 0',
-        'put("update", {0: ("right", 10**30)})\n    return 0',
-        'put("update", {n: ("wrong", 0, 1) for n in range(9)})\n    put("update", {0: ("right", 5)})\n    return 0',
+        'change(0, (5, "x"), {})\n    return 0',
+        'change(0, ("right", 10**30), {})\n    return 0',
+        'for n in range(9): change(n, ("wrong", 0, 1), {})\n    change(0, ("right", 5), {})\n    return 0',
     ),
     honest="def f(x): x.write('right'); return 0",
 )
@@ -147,9 +147,9 @@ def test_a_moved_stream_by_hand(candidate):
 @attack(
     1,
     *frames(
-        'put("result", 9, [[' + ANY + ", [9]], {}])\n    return 0",
-        'put("result", 9, [[[1, 2, ' + ANY + ']], {"x": 1}])\n    return 0',
-        'put("result", built(W.ARGUMENT, 10**6), [[[1, 2, 3]], {}])\n    return 0',
+        'put("result", 9, {n: [1, 2, ' + ANY + "] for n in range(9)})\n    return 0",
+        'put("result", 9, {10**6: [1, 2, 3]})\n    return 0',
+        'put("result", 9, {n: {1: 2} for n in range(-9, 9)})\n    return 0',
     ),
     honest="def f(x): x.sort(); return 9",
 )
@@ -157,6 +157,24 @@ def test_changes_of_arguments_by_hand(candidate):
     values = [3, 1, 2]
     assert candidate(values) == 9
     assert values == [1, 2, 3]
+
+
+@attack(
+    1,
+    *frames(
+        'put("result", 9, [[1, 2, 3]])\n    return 0',
+        'put("result", 9, {n: ' + ANY + " for n in range(9)})\n    return 0",
+        'put("result", built(W.SAME, -2), {n: [built(W.SAME, ~m) for m in range(9)] for n in range(9)})\n    return 0',
+    ),
+    honest="def f(x): x.reverse(); return 9",
+)
+def test_arguments_in_each_other_by_hand(candidate):
+    values = [[3], [2]]
+    three, two = values
+    assert candidate(values) == 9
+    assert values[0] is two
+    assert values[1] is three
+    assert (three, two) == ([3], [2])
 
 
 @attack(
@@ -227,7 +245,7 @@ def test_a_value_of_a_class_that_extends_a_plain_type(candidate):
     "class A:\n    def __await__(s):\n        while True: yield\n    send = throw = close = lambda *a: None\ndef f(x): return A()",
     "class A:\n    def __await__(s): return iter([1] * 10**9)\n    def send(s, v): raise StopIteration(9)\n"
     "    throw = close = send\ndef f(x): return A()",
-    *frames('put("result", [], None); put("result", [built(W.ARGUMENT, 0)], None)\n    return 9'),
+    *frames('put("result", [], None); put("result", [built(W.SAME, 0)], None)\n    return 9'),
     honest="async def f(x): return x * x",
 )
 def test_an_awaitable(candidate):
@@ -238,8 +256,8 @@ def test_an_awaitable(candidate):
 @attack(
     2,
     *frames(
-        """put("update", TWICE)
-    contents = {0: ({"n": 3, "check": len},)}
+        """change(0, None, TWICE)
+    contents = {0: {"n": 3, "check": len}}
     for items in ([], {}, list(contents.items()), {}):
         NAMES["receive"](guest().channel)
         put("result", items, None)
