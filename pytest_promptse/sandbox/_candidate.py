@@ -555,7 +555,9 @@ class Candidate(EntryPoint):
         """Return a container of the program: the check's copy if it has one, with the content."""
         self._announce_change()
         self._program_objects.count(shared.number)
-        return self._check_objects.twins.add(of_program(shared.number), shared.value, is_new=shared.is_new)
+        return self._check_objects.twins.add(
+            of_program(shared.number), shared.value, is_new=shared.is_new
+        )
 
     def _send_twins(self, execution: Execution) -> None:
         """Send the program the check's changes to what both have, and drop unused containers."""
@@ -633,7 +635,7 @@ class Candidate(EntryPoint):
 
     # -- answers ----------------------------------------------------------------------------------
 
-    def _build(self, operation: int, parts: list[Any]) -> Any:  # noqa: C901, PLR0911 - one for each
+    def _build(self, operation: int, parts: list[Any]) -> Any:  # noqa: PLR0911 - one for each
         if operation == wire.REFERENCE:
             return self._program_objects.build(self, parts)
         if operation == wire.PROXY:
@@ -701,10 +703,8 @@ class Candidate(EntryPoint):
                         failed = self._surroundings.apply(effects)
                         self.failed += [failed] if failed is not None else []
                         continue
-                    case ("callback", number, operation, callback_args, callback_kwargs):
-                        self._call_back(
-                            execution, number, operation, callback_args, callback_kwargs, made
-                        )
+                    case ("callback", _, _, _, _):
+                        self._call_back(execution, message[1:], made)
                         updated.clear()
                         continue
                     case ("result", value, changed):
@@ -807,20 +807,21 @@ class Candidate(EntryPoint):
         return error
 
     def _call_back(
-        self, execution: Execution, number: Any, operation: Any, args: Any, kwargs: Any, made: Any
+        self, execution: Execution, request: tuple[Any, ...], made: Sequence[Any]
     ) -> None:
         """Perform the program's operation on an object of the check, and send back the result.
 
-        `number` identifies the object, and `operation` names what to do with it, such as ``get`` or
-        ``call``. All of these values come from the program and are not trusted. An exception of the
-        object is sent back, and so are its changes of `made`, the values of the request.
+        `request` has the number of the object, what to do with it, such as ``get`` or ``call``, the
+        arguments and the keyword arguments. All of these values come from the program and are not
+        trusted. An exception of the object is sent back, and so are its changes of `made`, the
+        values of the request.
         """
         passed = Containers(made)
         try:
             with execution.callback():
-                result = self._check_objects.use(number, operation, args, kwargs)
+                result = self._check_objects.use(*request)
             self._hand_over(execution, ("return", result))
-            message = self._encode_result(result, passed, is_chosen=bool(args or kwargs))
+            message = self._encode_result(result, passed, is_chosen=any(request[2:]))
         except CannotCrossError as error:
             self.break_check(str(error))
         except wire.WireError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import math
 from collections import deque
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -94,7 +95,57 @@ def test_a_value_comes_back_as_it_was_sent(load, value):
     ],
 )
 def test_a_value_without_a_twin_comes_back_as_the_nearest_one(load, sent, received):
-    assert load("function f(x) { return [x]; }")(sent) == [received]
+    assert load("function f(x) { return [structuredClone(x)]; }")(sent) == [received]
+
+
+@pytest.mark.parametrize(
+    ("sent", "program", "changed"),
+    [
+        ([[1], [2]], "x.reverse()", [[2], [1]]),
+        ({"a": [1], "b": [2]}, "[x.a, x.b] = [x.b, x.a]", {"a": [2], "b": [1]}),
+        ({"a": [1]}, "delete x.a; x.b = x.c = [2]", {"b": [2], "c": [2]}),
+        ([[1], [2]], "x[0].push(x.pop())", [[1, [2]]]),
+        ([(3, 1), [2]], "x[1].push(...x[0])", [(3, 1), [2, 3, 1]]),
+        ([(3, 1), [2]], "x[0].sort(); x[1].push(x[0])", [(3, 1), [2, [1, 3]]]),
+        ({1, 2}, "x.add(3)", {1, 2, 3}),
+        (deque([1, 2], maxlen=2), "x.push(3)", deque([2, 3])),
+        (bytearray(b"ab"), "x[0] = 120", bytearray(b"xb")),
+    ],
+)
+def test_an_argument_is_changed_in_place_and_returned_as_itself(load, sent, program, changed):
+    value = copy.deepcopy(sent)
+    assert load(f"function f(x) {{ {program}; return x; }}")(value) is value
+    assert value == changed
+
+
+def test_one_list_passed_twice_is_one_list(load):
+    row = [1]
+    assert load("function f(x, y) { x[0].push(2); return [x[1], y]; }")([row, row], row) == [
+        row,
+        row,
+    ]
+    assert row == [1, 2]
+
+
+def test_a_new_list_that_is_returned_twice_is_one_list(load):
+    first, second = load("function f() { const row = [0]; return [row, row]; }")()
+    assert first is second
+
+
+def test_a_function_of_the_check_changes_its_arguments(load):
+    def change(table, items, unique):
+        table["new"] = items
+        del table["old"]
+        items.reverse()
+        unique.add(3)
+
+    program = """function f(change) {
+      const table = { old: 1 }, items = [[1], [2]], unique = new Set([1]);
+      change(table, items, unique);
+      return [table, items, table.new === items, items[1][0], [...unique]];
+    }"""
+    expected = [{"new": [[2], [1]]}, [[2], [1]], True, 1, [1, 3]]
+    assert load(program)(change) == expected
 
 
 @pytest.mark.parametrize(

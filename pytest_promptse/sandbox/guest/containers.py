@@ -35,7 +35,7 @@ def _is_typed(value: Any) -> bool:
     return type(value).__module__ == "array"
 
 
-def copied(value: Any) -> Any:
+def copied(value: Any) -> Any:  # noqa: PLR0911 - one for each kind of container
     """Return a plain container with the items of `value`, without its own methods."""
     if isinstance(value, list):
         return [*list.__iter__(value)]
@@ -68,7 +68,7 @@ def _has_same_form(ours: Any, theirs: Any) -> bool:
     return bool(ours.shape == theirs.shape and ours.dtype == theirs.dtype)
 
 
-def replace(ours: Any, content: Any) -> None:
+def replace(ours: Any, content: Any) -> None:  # noqa: C901 - one branch for each kind
     """Give the container `ours` the items of `content`, without the methods of its own class.
 
     Raises

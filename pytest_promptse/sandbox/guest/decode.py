@@ -188,9 +188,9 @@ class _Reader:
 
         Only of containers, since hashing a tuple that is several times in others takes too long.
         """
-        if number < 0 and self.known is None:
+        values = self.made if number >= 0 else self.known
+        if values is None:
             return None
-        values = self.known if number < 0 else self.made
         place = ~number if number < 0 else number
         value = values[place] if place < len(values) else None
         if value is None or (number >= 0 and not is_container(value)):

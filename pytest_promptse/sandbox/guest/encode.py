@@ -32,6 +32,7 @@ _SEQUENCES: dict[type, int] = {
     set: wire.SET,
     frozenset: wire.FROZENSET,
 }
+_CONTAINERS, _BY_VALUE = wire.CONTAINERS, wire.BY_VALUE
 _SAFE_INT = 2**63
 
 
@@ -95,13 +96,17 @@ class _Writer:
             if type(value) is tuple or is_container(value)
         }
 
-    def step(self, operation: int, count: int) -> None:
+    def atom(self, count: int) -> None:
+        """Note that the last `count` atoms are parts."""
         steps = self.steps
-        if operation == ATOMS and steps and steps[-2] == ATOMS:
+        if steps and steps[-2] == ATOMS:
             steps[-1] += count
         else:
-            steps += (operation, count)
-        if len(steps) + len(self.atoms) > wire.MAX_PARTS:
+            steps += (ATOMS, count)
+        self.require_room()
+
+    def require_room(self) -> None:
+        if len(self.steps) + len(self.atoms) > wire.MAX_PARTS:
             raise TooLargeError("the value has too many parts")
 
     def write(self, value: Any) -> None:
@@ -115,13 +120,13 @@ class _Writer:
                 kind = type(item)
                 if kind in ATOM_TYPES and (kind is not int or -_SAFE_INT <= item < _SAFE_INT):
                     atoms.append(item)
-                    self.step(ATOMS, 1)
+                    self.atom(1)
                     continue
                 inner, parts = self.take_apart(item)
                 if self.is_flat(parts):
                     atoms.extend(parts)
                     if parts:
-                        self.step(ATOMS, len(parts))
+                        self.atom(len(parts))
                     self.build(inner, len(parts), item)
                     continue
                 if len(pending) > MAX_DEPTH:
@@ -137,13 +142,16 @@ class _Writer:
 
     def build(self, operation: int, count: int, value: Any) -> None:
         """Add the step that builds `value` of `count` parts, and give the value its number."""
-        self.step(operation, count)
-        if operation in wire.BY_VALUE:
-            if operation in wire.CONTAINERS or is_container(value):
-                self.numbers[id(value)] = len(self.made)
-            self.made.append(value)
-        else:
-            self.made.append(None)
+        made = self.made
+        if operation in _CONTAINERS:
+            self.numbers[id(value)] = len(made)
+        elif operation not in _BY_VALUE:
+            value = None
+        elif operation != wire.TUPLE and is_container(value):
+            self.numbers[id(value)] = len(made)
+        made.append(value)
+        self.steps += (operation, count)
+        self.require_room()
 
     def take_apart(self, value: Any) -> tuple[int, Collection[Any]]:
         """Return the operation that builds `value`, and the parts that it needs."""

@@ -181,9 +181,7 @@ class Guest:
             return objects.build_array(parts)
         raise wire.WireError(f"operation {operation} is unknown")
 
-    def answer(
-        self, *parts: Any, known: Sequence[Any] = (), made: list[Any] | None = None
-    ) -> None:
+    def answer(self, *parts: Any, known: Sequence[Any] = (), made: list[Any] | None = None) -> None:
         send(self.channel, encode(parts, self.objects.send_value, known, made))
 
     def ask_check(self, number: int, operation: str, args: Any, kwargs: Any) -> Any:
@@ -407,9 +405,7 @@ class Guest:
                 self.kept += [] if number is None else [(argument, number)]
         return result
 
-    def method(
-        self, target: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def method(self, target: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return self.call(getattr(target, name), args, kwargs)
 
     def find(self, name: str) -> Any:

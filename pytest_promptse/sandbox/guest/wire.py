@@ -9,9 +9,11 @@ n topmost values. JSON without objects cannot nest deeper than two levels, canno
 whose keys collide, and is decoded in C. Every container is then built under limits. No operation
 makes an instance of a class of the sender's choice.
 
+Values are numbered in the order in which they are built. A container that a message has twice is
+sent once, and a message can name a container of the one that it answers.
+
 The limits of one message are `MAX_BYTES` of text, `MAX_PARTS` atoms and steps, `MAX_DEPTH` levels,
-and `MAX_MEMORY` bytes of containers. Values are numbered in the order in which they are built, so
-that a container is sent once, and both sides know which one they mean. Hashing and arithmetic may take `HASHING_SECONDS` of CPU time,
+and `MAX_MEMORY` bytes of containers. Hashing and arithmetic may take `HASHING_SECONDS` of CPU time,
 since colliding keys make hashing slow (https://peps.python.org/pep-0456/ protects only text).
 """
 
