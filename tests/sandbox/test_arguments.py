@@ -3,6 +3,7 @@
 import copy
 import json
 from collections import Counter, OrderedDict, defaultdict, deque
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -175,3 +176,65 @@ def test_a_container_is_sent_once():
 def test_only_a_container_of_the_message_can_be_named(forged):
     with pytest.raises(wire.WireError):
         decode(json.dumps(forged).encode())
+
+
+# An attribute that contains itself cannot be read.
+STORE = (
+    PROGRAM.replace(
+        "        new = [source",
+        "        source = 7 if any(c is target for c in containers([source])) else source\n"
+        "        new = [source",
+    )
+    + """
+class Store:
+    def __init__(self, data):
+        self.data = data
+
+    def change(self, changes):
+        f(changes, *self.data)
+"""
+)
+
+
+@settings(
+    deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(arguments(), st.lists(changes, min_size=2, max_size=4))
+def test_containers_of_an_object_are_as_in_one_process(load_store, built, rounds):
+    here = {}
+    exec(STORE, here)
+    stores = load_store(copy.deepcopy(built[0])), here["Store"](copy.deepcopy(built[0]))
+    shared = [store.data for store in stores]
+    inner = [here["containers"](data) for data in shared]
+    for number, one in enumerate(rounds):
+        for store, data in zip(stores, shared, strict=True):
+            if number % 2:
+                here["f"](one, *data)
+            else:
+                store.change(one)
+        forms = [form([data, *inside]) for data, inside in zip(shared, inner, strict=True)]
+        assert forms[0] == forms[1]
+        assert stores[0].data is shared[0]
+
+
+@pytest.fixture
+def load_store(load):
+    return load(STORE, "Store", wall=20, cpu=20)
+
+
+def test_containers_of_a_namespace_move(load):
+    candidate = load(
+        "def f(x):\n    x.rows.reverse()\n    x.rows[0].append(x.one)\n    x.one = [5]"
+    )
+    one, two = [1], [2]
+    space = SimpleNamespace(rows=[one, two], one=one)
+    rows = space.rows
+    candidate(space)
+    assert space.rows is rows
+    assert rows[0] is two
+    assert two[1] is one
+    assert space.one == [5]
+    one.append(6)
+    candidate(space)
+    assert rows == [[1, 6, [5]], [2, [1, 6, [5]]]]
+    assert one == [1, 6, [5]]
