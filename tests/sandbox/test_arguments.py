@@ -238,3 +238,14 @@ def test_containers_of_a_namespace_move(load):
     candidate(space)
     assert rows == [[1, 6, [5]], [2, [1, 6, [5]]]]
     assert one == [1, 6, [5]]
+
+
+@pytest.mark.parametrize(
+    ("program", "shared"),
+    [("x.append(1); y.clear()", 0), ("global kept; kept = x", 1), ("global kept; kept = [x, y]", 2)],
+)
+def test_only_what_a_program_keeps_is_shared_from_then_on(load, program, shared):
+    candidate = load(f"def f(x, y):\n    {program}\n    return x")
+    values, other = [1], {"a": [2]}
+    candidate(values, y=other)
+    assert len(candidate._check_objects.twins.numbers_of_program()) == shared

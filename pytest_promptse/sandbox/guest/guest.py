@@ -391,7 +391,7 @@ class Guest:
         """
         function = self.module.__dict__[self.objects.entry_point] if target is None else target
         given = (*args, *kwargs.values())
-        counts = [sys.getrefcount(argument) for argument in given]
+        counts = list(map(sys.getrefcount, given))
         try:
             result = function(*args, **kwargs)
         except TypeError as error:
@@ -399,8 +399,9 @@ class Guest:
             if inner is None and not _binds(function, args, kwargs):
                 raise _UnbindableError(error) from None
             raise
-        for argument, count in zip(given, counts, strict=True):
-            if sys.getrefcount(argument) > count + (argument is result):
+        now = list(map(sys.getrefcount, given))
+        for argument, before, after in zip(given, counts, now, strict=True):
+            if after > before + (argument is result):
                 number = self.shared_number(argument)
                 self.kept += [] if number is None else [(argument, number)]
         return result
