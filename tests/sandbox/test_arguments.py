@@ -242,7 +242,11 @@ def test_containers_of_a_namespace_move(load):
 
 @pytest.mark.parametrize(
     ("program", "shared"),
-    [("x.append(1); y.clear()", 0), ("global kept; kept = x", 1), ("global kept; kept = [x, y]", 2)],
+    [
+        ("x.append(1); y.clear()", 0),
+        ("global kept; kept = x", 1),
+        ("global kept; kept = [x, y]", 2),
+    ],
 )
 def test_only_what_a_program_keeps_is_shared_from_then_on(load, program, shared):
     candidate = load(f"def f(x, y):\n    {program}\n    return x")
