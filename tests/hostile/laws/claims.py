@@ -570,7 +570,7 @@ def test_a_signature(candidate):
 @attack(
     1,
     "def f(items):\n    items.append(items)\n    return 9",
-    "def f(items):\n    x = []\n    for _ in range(590): x = [x]\n    items.append(x)\n    return 9",
+    "def f(items):\n    x = []\n    for _ in range(650): x = [x]\n    items.append(x)\n    return 9",
     "class O: pass\ndef f(items):\n    items.append(O()); items.append(lambda: 0); items.append(type)\n    return 0",
     honest="def f(items):\n    items.append(1); return 9",
 )
