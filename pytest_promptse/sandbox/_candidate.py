@@ -149,6 +149,8 @@ class Candidate(EntryPoint):
         self.failed: list[BaseException] = []
         self.requests = 0
         self.compared: list[tuple[str, Any, Any]] = []
+        self.read: dict[Any, Any] = {}
+        self.read_until = 0
 
     # -- what checks use ------------------------------------------------------------------------
 
@@ -322,10 +324,12 @@ class Candidate(EntryPoint):
             self._failure = self._execution.exceeded
         compared, self.compared = self.compared, []
         if self._failure is None and not self.failed:
-            with contextlib.suppress(Exception, ProgramStopped):
-                for name, handle, value in compared:
+            for name, handle, value in compared:
+                # Also what is no `Exception`, and a value that cannot be sent: the check has ended.
+                with contextlib.suppress(Exception, CheckEnded):
                     if bool(self.ask("operate", name, handle, value)) is (name == "eq"):
                         refuse(handle, "equality")
+                self._broken_check = ""
 
     def close(self) -> None:
         """End the program and all its processes."""
@@ -435,6 +439,18 @@ class Candidate(EntryPoint):
                 f"a function in {self._language} takes no keyword arguments such as "
                 f"{next(iter(kwargs))}=; pass a dict, which arrives as an object"
             )
+
+    def can_send(self, value: Any) -> bool:
+        """Return whether the program can be given `value`."""
+        with self._lock:
+            known, self._check_objects = self._check_objects, CheckObjects()
+            try:
+                encode(value, self._send_value)
+            except wire.WireError as error:
+                return not isinstance(error, CannotCrossError)
+            finally:
+                self._check_objects = known
+        return True
 
     def has_class(self) -> bool:
         """Return whether the entry point is a class."""

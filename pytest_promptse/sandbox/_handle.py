@@ -21,6 +21,7 @@ from collections import deque
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from types import WrapperDescriptorType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from pytest_promptse.sandbox._causes import ProgramInterrupt
@@ -31,6 +32,7 @@ from pytest_promptse.sandbox.guest.wire import MODULE_NUMBER, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import FrameType
 
     from pytest_promptse.sandbox._causes import Cause
 
@@ -39,12 +41,15 @@ class ProgramOperations(Protocol):
     """The operations of a candidate that its handles use.
 
     ``requests`` is the number of requests sent so far. ``compared`` has the comparisons of which
-    the program is told after the check: operator, handle, value of the check. The methods are those
-    of `_candidate.Candidate`.
+    the program is told after the check: operator, handle, value of the check. ``read`` has what a
+    comparison of the check has read, by object and method, up to ``read_until`` requests. The
+    methods are those of `_candidate.Candidate`.
     """
 
     requests: int
     compared: list[tuple[str, Any, Any]]
+    read: dict[Any, Any]
+    read_until: int
 
     def ask(self, verb: str, *operands: Any, stops: bool = False) -> Any:
         """Send a request to the program and return its result.
@@ -60,6 +65,9 @@ class ProgramOperations(Protocol):
 
         `target` is the handle of the object.
         """
+
+    def can_send(self, value: Any) -> bool:
+        """Return whether the program can be given `value`."""
 
     def has_class(self) -> bool:
         """Return whether the entry point is a class."""
@@ -255,6 +263,73 @@ def asked(name: str) -> Callable[..., Any]:
     return method
 
 
+def _special(value: Any, name: str) -> Any:
+    """Return a special method as its class defines it, or None."""
+    # Without the methods of its metaclass.
+    return next((vars(kind)[name] for kind in type(value).__mro__ if name in vars(kind)), None)
+
+
+def _is_comparing() -> bool:
+    """Return whether an ``__eq__`` of the check or of a library is running."""
+    frame: FrameType | None = sys._getframe(2)  # noqa: SLF001 - no other way
+    while frame is not None and frame.f_code.co_name not in ("__eq__", "__ne__"):
+        frame = frame.f_back
+    return frame is not None
+
+
+def read_once(name: str) -> Callable[[Any], Any]:
+    """Return ``__len__`` or ``__iter__``, whose results agree within one comparison of the check.
+
+    A comparison such as that of `pytest.approx` before pytest 9 compares the lengths, and then the
+    items up to the end of the shorter one. A program with another length than items could be equal
+    to anything.
+    """
+    ask = asked(name)
+
+    def method(self: Any) -> Any:
+        length = _special(self, "__len__")
+        if length is None or not _is_comparing():
+            return ask(self)
+        owner: ProgramOperations = self.promptse_owner
+        if owner.read_until != owner.requests:
+            owner.read.clear()
+        reference = reference_of(self)
+        if (name, reference) not in owner.read:
+            result = ask(self)
+            owner.read[name, reference] = result if name == "len" else [*result]
+        size: Any = owner.read.get(("len", reference))
+        items: Any = owner.read.get(("iter", reference))
+        if type(length) is WrapperDescriptorType:
+            size = len(self)  # of the plain content
+        if None not in (size, items) and size != len(items):
+            refuse(self, "the length")
+        owner.read_until = owner.requests
+        return size if name == "len" else iter(items)
+
+    return method
+
+
+READ_ONCE = (read_once("len"), read_once("iter"))
+
+
+def contains(self: Any, item: Any) -> Any:
+    """Return ``item in self``, by the items if `item` is an object such as `pytest.approx`.
+
+    Such an object cannot be sent, and the program shall not be able to end the check by that.
+    """
+    owner: ProgramOperations = self.promptse_owner
+    if is_of_program(item) or owner.can_send(item):
+        return _contains(self, item)
+    if _special(self, "__iter__") is None:
+        owner.fail(
+            "interface",
+            f"the program's __contains__ cannot be given a value of type {type(item).__name__}, "
+            "and its object has no items; compare the items or attributes",
+        )
+    return item in [*self]
+
+
+_contains = asked("contains")
 SIGNATURE = property(
     lambda self: build_signature(self.promptse_owner.ask("signature", self)),
     doc="""The signature of a callable of the program, whose defaults are values or handles.
@@ -267,10 +342,9 @@ class ClassLike:
     """The special methods of a class of the program, which the class itself may define."""
 
     __slots__ = ()
-    __iter__ = asked("iter")
-    __len__ = asked("len")
+    __len__, __iter__ = READ_ONCE
     __getitem__ = asked("getitem")
-    __contains__ = asked("contains")
+    __contains__ = contains
 
     def __bool__(self) -> bool:
         return True

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox._blocks import may_suppress
 from pytest_promptse.sandbox._handle import (
+    READ_ONCE,
     Handle,
     asked,
+    contains,
     decoy_of,
     is_of_program,
     level_of,
@@ -187,6 +189,8 @@ METHODS: dict[str, Any] = {
     **{f"__{name}__": asked(name) for name in (*UNARY, "hash")},
     **{f"__{prefix}{name}__": binary(name, prefix) for name in BINARY for prefix in ("", "r", "i")},
     **{f"__{name}__": _order(name) for name in ORDER},
+    **dict(zip(("__len__", "__iter__"), READ_ONCE, strict=True)),
+    "__contains__": contains,
     "__call__": _call,
     "__get__": _get,
     "__exit__": _exit,

@@ -187,7 +187,9 @@ def _unary(name: str, base: Any) -> Callable[[Any], Any]:
 @cache
 def _contains(base: Any) -> Callable[[Any, Any], bool]:
     def method(self: Any, item: Any) -> bool:
-        decides = "__contains__" in self.promptse_info.overrides
+        decides = "__contains__" in self.promptse_info.overrides and (
+            is_of_program(item) or self.promptse_owner.can_send(item)
+        )
         says = not decides or bool(self.promptse_owner.ask("operate", "contains", self, item))
         refresh(self)
         has: bool = base.__contains__(self, item)

@@ -600,3 +600,36 @@ def test_the_entry_point_is_a_subclass_of_the_bases_of_its_class(load):
     assert issubclass(candidate, candidate.Odd)
     assert not issubclass(candidate, KeyError)
     assert not issubclass(load("def f(): pass"), ValueError)
+
+
+class Zipped:
+    """A sequence that is compared as `pytest.approx` of pytest 8 does it."""
+
+    __hash__ = None
+
+    def __init__(self, values):
+        self.values = values
+
+    def __eq__(self, other):
+        return len(other) == len(self.values) and all(
+            a == b for a, b in zip(other, self.values, strict=False)
+        )
+
+
+@pytest.mark.parametrize("base", ["", "(list)", "(tuple)"])
+@pytest.mark.parametrize(("size", "items"), [*itertools.product(range(3), repeat=2)])
+def test_a_comparison_reads_a_length_and_as_many_items(load, base, size, items):
+    candidate = load(
+        f"class f{base}:\n"
+        f"    def __len__(self): return {size}\n"
+        f"    def __iter__(self): return iter(range({items}))"
+    )
+    value = candidate()
+    assert [*value] == [*range(items)]
+    assert value != Zipped([0] * (size + 1))
+    if size == items:
+        assert value == Zipped([*range(size)])
+        return
+    with pytest.raises(ProgramStopped):
+        assert value == Zipped([*range(size)])
+    assert candidate.failure.cause == "interface"

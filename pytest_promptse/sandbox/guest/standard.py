@@ -166,7 +166,15 @@ def _update_database(connection: Any, data: bytes, by_name: bool, level: str | N
     if connection.in_transaction:
         connection.rollback()
     if data:
-        connection.deserialize(data)
+        # By a copy: serialize() of a deserialized database lacks the rows of an open transaction.
+        source = find("sqlite3", "connect")(":memory:")
+        source.deserialize(data)
+        try:
+            source.backup(connection)
+        except find("sqlite3", "OperationalError"):  # a cursor is being read
+            connection.deserialize(data)
+        finally:
+            source.close()
     connection.row_factory = find("sqlite3", "Row") if by_name else None
     if connection.isolation_level != level:
         connection.isolation_level = level

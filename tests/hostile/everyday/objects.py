@@ -1280,3 +1280,18 @@ def test_sum_order_and_format(candidate):
     assert f"{two}" == "2.50 EUR" and format(two, ".0f") == "2 EUR"
     with pytest.raises(ValueError, match="different"):
         one < candidate(1, "USD")
+
+
+@answers(
+    "add",
+    right='def add(db, name): db.execute("insert into users (name) values (?)", (name,))',
+    wrong='def add(db, name): db.execute("insert into users (name) values (?)", (name.lower(),))',
+)
+def test_a_row_of_an_open_transaction(candidate):
+    db = sqlite3.connect(":memory:")
+    db.execute("create table users (name text)")
+    db.execute("insert into users values ('Zoe')")
+    candidate(db, "Ada")
+    assert db.execute("select name from users").fetchall() == [("Zoe",), ("Ada",)]
+    candidate(db, "Bob")
+    assert db.execute("select count(*) from users").fetchone() == (3,)

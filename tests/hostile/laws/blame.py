@@ -326,3 +326,27 @@ def test_a_path_as_numbers(candidate, tmp_path):
 def test_a_path_backwards(candidate, tmp_path):
     (tmp_path / candidate("out.txt")[::-1]).write_text("x")
     assert (tmp_path / "out.txt").exists()
+
+
+END = """
+class E:
+    n = 0
+    def __init__(self, x): self.x = x
+    def __eq__(self, other):
+        E.n += 1
+        if E.n > 1: %s
+        return False
+def f(x): return E(x) if x == 1 else "x"
+"""
+
+
+@attack(
+    1,
+    END % "raise SystemExit",
+    END % "raise KeyboardInterrupt",
+    END % "raise type('B', (BaseException,), {})",
+    honest="def f(x): return x * 2",
+)
+def test_an_end_in_the_comparison_after_the_check(candidate):
+    assert candidate(1) != 5
+    assert int(candidate(2)) == 4
