@@ -50,7 +50,7 @@ _INSTEAD = {
     "socket": "pass an object of a class of the test that has recv and sendall",
     "ZipFile": "pass its content as bytes",
     "TarFile": "pass its content as bytes",
-    "TemporaryDirectory": "the program has a /tmp of its own",
+    "TemporaryDirectory": "pass its name",
     "ArgumentParser": "pass the arguments as a list",
     "ConfigParser": "pass its text, or a section as a dict",
     "ChainMap": "pass dict(chain_map)",
@@ -202,7 +202,7 @@ class CheckObjects:
         if isinstance(value, enum.Enum):
             return self._new(value, "member", cls, objects.member_key(value))
         base, content = objects.content_of(value, cls)
-        if base is not None:
+        if base in objects.CONTENT:
             return Built(wire.PROXY, (-1, "value", cls, content))
         if not is_library(cls.__module__) and _is_python_class(cls):
             return self._new(value, "object", cls)

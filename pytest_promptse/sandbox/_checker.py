@@ -19,6 +19,7 @@ from pytest_promptse._redaction import shown
 from pytest_promptse.errors import SandboxError
 from pytest_promptse.sandbox import _watch
 from pytest_promptse.sandbox._limits import check_seconds
+from pytest_promptse.sandbox._surroundings import note_temporary_folder
 from pytest_promptse.sandbox.guest import guest, landlock
 from pytest_promptse.sandbox.guest.unpatched import (
     __builtins__,
@@ -140,6 +141,7 @@ class Checker:
                     ahead=ahead,
                 )
                 tempfile.tempdir = os.environ["TMPDIR"] = self._folder
+                note_temporary_folder(self._folder)
                 _escape_output()
                 if landlock.version():
                     landlock.restrict(

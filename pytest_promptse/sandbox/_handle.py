@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from pytest_promptse.sandbox._causes import ProgramInterrupt
 from pytest_promptse.sandbox._libraries import is_library
+from pytest_promptse.sandbox.guest import standard
 from pytest_promptse.sandbox.guest.objects import build_signature
 from pytest_promptse.sandbox.guest.unpatched import __builtins__
 from pytest_promptse.sandbox.guest.wire import MODULE_NUMBER, words
@@ -558,6 +559,10 @@ def _equals(self: Any, other: object, name: str) -> Any:
     specials = self.promptse_info.specials
     owner = self.promptse_owner
     if not is_of_program(other):
+        kind = f"{type(self).__module__}.{type(self).__qualname__}"
+        if kind in _NAMESPACES and type(other) is standard.loaded(kind):
+            content = self.__dict__  # asked of the program, and decoded here
+            return (type(content) is dict and content == vars(other)) is (name == "eq")
         decoy = decoy_of(other)
         is_plain = other is None or decoy is not other
         if not is_plain or not {"__eq__", "__ne__"} & specials:
@@ -580,6 +585,7 @@ def _equals(self: Any, other: object, name: str) -> Any:
 
 
 _MOST_COMPARED = 1_000
+_NAMESPACES = ("types.SimpleNamespace", "argparse.Namespace")
 _NUMBER = -7_463_029_508_113
 _DECOYS: dict[type, Any] = {
     **{kind: kind(_NUMBER) for kind in (int, float, complex, Decimal, Fraction)},

@@ -33,6 +33,8 @@ _UNPATCHED = ("unittest", "pytest_promptse")
 _STREAMS = {("sys", name) for name in ("stdin", "stdout", "stderr")}
 _MISSING = object()
 _start: dict[str, str] = {}
+# The folder in which `tempfile` makes files in a process that only runs checks.
+_of_tempfile: list[str] = []
 # What tests have patched in the standard library: module and path of the name, with what has the
 # name and what it was before.
 _patched: dict[tuple[str, str], tuple[Any, Any]] = {}
@@ -42,6 +44,11 @@ def note_environment() -> None:
     """Note the environment before any test. A program gets only what tests change in it."""
     _start.clear()
     _start.update(os.environ)
+
+
+def note_temporary_folder(path: str) -> None:
+    """Note the folder of `tempfile` in this process, whose files a program may be given."""
+    _of_tempfile[:] = [path]
 
 
 def note_patch(owner: Any, name: str, before: Any = _MISSING) -> None:
@@ -128,6 +135,11 @@ class CheckSurroundings:
                 inner = path[len(self._temporary) + 1 :].partition("/")[0]
                 folder = f"{self._temporary}/{inner}"
                 if is_folder(folder):
+                    self._folders.setdefault(folder, Folder(folder))
+            for root in _of_tempfile:
+                if path.startswith(f"{root}/"):
+                    folder = f"{root}/{path[len(root) + 1 :].partition('/')[0]}"
+                    folder = folder if is_folder(folder) else root
                     self._folders.setdefault(folder, Folder(folder))
         is_new = {path for path, folder in self._folders.items() if folder.is_new}
         found = {path: folder.take_changes() for path, folder in self._folders.items()}

@@ -11,7 +11,7 @@ from pytest_promptse.sandbox.guest.wire import WireError
 _MOST_ENTRIES = 1_000
 _MOST_BYTES = 8 * 2**20
 _MOST_LEVELS = 50
-_OWNER, _READ, _PERMISSIONS = 0o600, 0o400, 0o777
+_OWNER, _PERMISSIONS = 0o600, 0o777
 Content = dict[str, Any]
 """Relative path of each entry: None for a folder, False for what was deleted, and for a file its
 bytes, its permissions and the time of its last change in nanoseconds."""
@@ -71,6 +71,19 @@ def _make_folder(path: str) -> None:
         os.mkdir(path)
 
 
+def _open(path: str) -> Any:
+    """Open a file to read it, even if its owner may not."""
+    try:
+        return open(path, "rb")
+    except PermissionError:
+        mode = os.stat(path).st_mode & _PERMISSIONS
+        os.chmod(path, _OWNER)
+        try:
+            return open(path, "rb")
+        finally:
+            os.chmod(path, mode)
+
+
 class Folder:
     """A folder, and the state of its entries that the other side knows."""
 
@@ -96,9 +109,10 @@ class Folder:
             if name not in self._known or self._known[name] != stamp:
                 changed[name] = None
                 if stamp is not None:
-                    with open(f"{self.path}/{name}", "rb") as file:
+                    with _open(f"{self.path}/{name}") as file:
                         status = os.fstat(file.fileno())
                         data = file.read(_MOST_BYTES)
+                        state[name] = status.st_ctime_ns, status.st_size
                         changed[name] = data, status.st_mode & _PERMISSIONS, status.st_mtime_ns
         changed |= dict.fromkeys(self._known.keys() - state.keys(), False)
         self._known = state
@@ -153,8 +167,7 @@ class Folder:
                 os.chmod(path, _OWNER)
             with open(path, "wb") as file:
                 file.write(data)
-            # Both sides must be able to read it.
-            os.chmod(path, mode & _PERMISSIONS | _READ)
+            os.chmod(path, mode & _PERMISSIONS)
             os.utime(path, ns=(modified, modified))
         elif content is not False:
             raise WireError("the content of a file is malformed")
@@ -172,7 +185,7 @@ class Folder:
 
     def _scan(self) -> dict[str, tuple[int, int] | None]:
         state: dict[str, tuple[int, int] | None] = {}
-        waiting = [""]
+        waiting = [""] if is_folder(self.path) else []
         size = 0
         while waiting:
             inner = waiting.pop()

@@ -78,8 +78,8 @@ def content_of(value: Any, cls: type) -> tuple[type | None, Any]:
         convert = CONTENT.get(base)
         if convert is not None:
             return base, convert(value)
-    if cls.__module__.startswith("pathlib") and cls.__name__ == "PosixPath":
-        return cls, str(value)
+        if base.__module__.startswith("pathlib") and base.__name__ == "PosixPath":
+            return base, base.__str__(value)  # type: ignore[call-arg]
     return None, None
 
 

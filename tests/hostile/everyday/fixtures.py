@@ -1,5 +1,6 @@
 """Checks with the fixtures of pytest: files, output, log, environment, warnings."""
 
+import tempfile
 import io
 import json
 import logging
@@ -554,3 +555,48 @@ def test_command_line(candidate):
     wrong_use = candidate.run()
     assert wrong_use.returncode == 2
     assert "usage" in wrong_use.stderr
+
+
+@answers(
+    "copy_upper",
+    right="import os\ndef copy_upper(source, folder):\n"
+    "    with open(source) as file: text = file.read()\n"
+    "    path = os.path.join(folder, 'copy.txt')\n"
+    "    with open(path, 'w') as file: file.write(text.upper())\n    return path",
+    wrong="def copy_upper(source, folder): return folder + '/copy.txt'",
+)
+def test_files_of_tempfile(candidate):
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as source:
+        source.write("Ada\n")
+        source.flush()
+        for _ in range(2):
+            with tempfile.TemporaryDirectory() as folder:
+                path = candidate(source.name, folder)
+                assert Path(path).read_text() == "ADA\n"
+                assert os.listdir(folder) == ["copy.txt"]
+
+
+@answers(
+    "clear",
+    right="import shutil\ndef clear(folder): shutil.rmtree(folder); return True",
+    wrong="def clear(folder): return True",
+)
+def test_a_folder_that_the_program_removes(candidate):
+    folder = tempfile.mkdtemp()
+    Path(folder, "a.txt").write_text("a")
+    assert candidate(folder) is True
+    assert not Path(folder, "a.txt").exists()
+    assert candidate(tempfile.mkdtemp()) is True
+
+
+@answers(
+    "lock",
+    right="import os\ndef lock(path): os.chmod(path, 0)",
+    wrong="def lock(path): pass",
+)
+def test_a_file_that_nobody_may_read(candidate, tmp_path):
+    path = tmp_path / "secret.txt"
+    path.write_text("x")
+    candidate(path)
+    assert path.stat().st_mode & 0o777 == 0
+    candidate(path)

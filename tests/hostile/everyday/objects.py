@@ -1295,3 +1295,29 @@ def test_a_row_of_an_open_transaction(candidate):
     assert db.execute("select name from users").fetchall() == [("Zoe",), ("Ada",)]
     candidate(db, "Bob")
     assert db.execute("select count(*) from users").fetchone() == (3,)
+
+
+@answers(
+    "parse",
+    right="from types import SimpleNamespace\n"
+    "def parse(x): return SimpleNamespace(a=x, b=[SimpleNamespace(c=x)])",
+    wrong="from types import SimpleNamespace\ndef parse(x): return SimpleNamespace(a=x, b=[])",
+)
+def test_namespaces_are_equal_by_their_attributes(candidate):
+    expected = types.SimpleNamespace(a=3, b=[types.SimpleNamespace(c=3)])
+    assert candidate(3) == expected
+    assert expected == candidate(3)
+    assert candidate(4) != expected
+
+
+@answers(
+    "Route",
+    right="from pathlib import Path\nclass Route(type(Path())):\n"
+    "    def shout(self): return str(self).upper()",
+    wrong="from pathlib import Path\nclass Route(type(Path())):\n"
+    "    def shout(self): return str(self)",
+)
+def test_a_subclass_of_path(candidate):
+    route = candidate("a/b.txt")
+    assert route.name == "b.txt"
+    assert route.shout() == "A/B.TXT"

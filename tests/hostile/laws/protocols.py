@@ -597,3 +597,26 @@ def f(xs): return Box([x / 10 for x in xs])
 def test_an_approximate_number_in_an_object(candidate):
     assert pytest.approx(0.3) in candidate([1, 2, 3])
     assert {"a": pytest.approx(0.7)} not in candidate([1, 2, 3])
+
+
+@attack(6, '''
+class SimpleNamespace:
+    def __eq__(self, o): return True
+SimpleNamespace.__module__ = "types"
+def f(x): return SimpleNamespace()
+''', '''
+class SimpleNamespace:
+    class E:
+        def __eq__(self, o): return True
+    @property
+    def __dict__(self): return {"a": self.E()}
+SimpleNamespace.__module__ = "types"
+def f(x): return SimpleNamespace()
+''', honest='''
+from types import SimpleNamespace
+def f(x): return SimpleNamespace(a=2 * x)
+''')
+def test_a_namespace_by_name(candidate):
+    import types
+
+    assert candidate(2) == types.SimpleNamespace(a=4)
