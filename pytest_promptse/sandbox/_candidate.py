@@ -580,7 +580,7 @@ class Candidate(EntryPoint):
         twins = self._check_objects.twins
         with self._sending():
             for number, twin, change in twins.changes():
-                message = self._encode(change, twin.parts.values)
+                message = self._encode(change, twin.parts.numbers)
                 execution.send(encode(("update", number)))
                 execution.send(message)
                 twin.note()
@@ -590,9 +590,7 @@ class Candidate(EntryPoint):
                 twins.drop(of_program(number))
                 self._program_objects.release(number)
 
-    def _encode(
-        self, request: Any, known: Sequence[Any] = (), made: list[Any] | None = None
-    ) -> bytes:
+    def _encode(self, request: Any, known: Any = None, made: list[Any] | None = None) -> bytes:
         with self._sending():
             message = encode(request, self._send_value, known, made)
             if self._language != "python":
@@ -854,7 +852,7 @@ class Candidate(EntryPoint):
                 self.failed.append(error)  # again, since the program may catch it
                 error = RuntimeError("the check has failed")
             self._hand_over(execution, ("raise", error))
-            message = self._encode(("raise", error, passed.changes()), passed.values)
+            message = self._encode(("raise", error, passed.changes()), passed.numbers)
         execution.send(message)
 
     def _encode_result(self, result: Any, passed: Containers, *, is_chosen: bool) -> bytes:
@@ -865,7 +863,7 @@ class Candidate(EntryPoint):
         """
         try:
             answer = ("return", result, passed.changes())
-            return encode(answer, self._send_value, passed.values)
+            return encode(answer, self._send_value, passed.numbers)
         except wire.TooLargeError as error:
             self.fail("resource", f"the result of a function of the check is too large: {error}")
         except CannotCrossError as error:

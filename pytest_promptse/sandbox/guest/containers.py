@@ -23,7 +23,14 @@ _is = operator.is_
 
 def is_container(value: Any) -> bool:
     """Return whether `value` is a list, dict, set, bytearray, deque or array."""
-    return issubclass(type(value), MUTABLE) or is_array(value) or _is_typed(value)
+    kind = type(value)
+    return (
+        kind is list
+        or kind is dict
+        or issubclass(kind, MUTABLE)
+        or is_array(value)
+        or _is_typed(value)
+    )
 
 
 def is_array(value: Any) -> bool:
@@ -38,7 +45,7 @@ def _is_typed(value: Any) -> bool:
 def copied(value: Any) -> Any:  # noqa: PLR0911 - one for each kind of container
     """Return a plain container with the items of `value`, without its own methods."""
     if isinstance(value, list):
-        return [*list.__iter__(value)]
+        return list.copy(value)
     if isinstance(value, dict):
         if isinstance(value, OrderedDict):
             return dict(OrderedDict.items(value))
@@ -55,13 +62,15 @@ def copied(value: Any) -> Any:  # noqa: PLR0911 - one for each kind of container
 
 def _is_same(ours: Any, theirs: Any) -> bool:
     """Return whether two plain containers have the same items, which are not compared."""
-    if isinstance(ours, bytearray) or _is_typed(ours):
-        return bool(ours == theirs)
-    if is_array(ours):
-        return bool(ours.tobytes() == theirs.tobytes()) and _has_same_form(ours, theirs)
+    kind = type(ours)
+    if kind is not list and kind is not dict:
+        if kind is bytearray or _is_typed(ours):
+            return bool(ours == theirs)
+        if is_array(ours):
+            return bool(ours.tobytes() == theirs.tobytes()) and _has_same_form(ours, theirs)
     if len(ours) != len(theirs) or not all(map(_is, ours, theirs)):
         return False
-    return not isinstance(ours, dict) or all(map(_is, ours.values(), theirs.values()))
+    return kind is not dict or all(map(_is, ours.values(), theirs.values()))
 
 
 def _has_same_form(ours: Any, theirs: Any) -> bool:
@@ -102,23 +111,29 @@ def replace(ours: Any, content: Any) -> None:  # noqa: C901 - one branch for eac
 
 
 class Containers:
-    """The values of a message, and the content that those which are containers have had."""
+    """The values of a message, and the content that those which are containers have had.
+
+    ``numbers`` has the numbers by which an answer names them, by their ids.
+    """
 
     def __init__(self, values: Sequence[Any]) -> None:
         self.values = values
-        self._known = [
-            (number, value, copied(value))
-            for number, value in enumerate(values)
-            if is_container(value)
-        ]
+        self.numbers: dict[int, int] = {}
+        self._known: list[tuple[int, Any, Any]] = []
+        for number, value in enumerate(values):
+            kind = type(value)
+            if kind is tuple or (value is not None and is_container(value)):
+                self.numbers[id(value)] = ~number
+                if kind is not tuple:
+                    self._known.append((number, value, copied(value)))
 
     def changes(self) -> dict[int, Any]:
         """Return the present content of each container that has changed, by its number."""
         changed = {}
         for number, value, known in self._known:
-            now = copied(value)
+            now = value if type(value) in (list, dict) else copied(value)
             if not _is_same(known, now):
-                changed[number] = now
+                changed[number] = copied(value)
         return changed
 
 

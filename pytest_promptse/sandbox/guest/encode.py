@@ -24,7 +24,7 @@ from pytest_promptse.sandbox.guest.wire import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
 _SEQUENCES: dict[type, int] = {
     list: wire.LIST,
@@ -85,16 +85,12 @@ class _Writer:
     keeps them alive, so that no other value gets the id of one of them.
     """
 
-    def __init__(self, other: Callable[[Any], Any], known: Sequence[Any]) -> None:
+    def __init__(self, other: Callable[[Any], Any], known: Mapping[int, int] | None) -> None:
         self.steps: list[int] = []
         self.atoms: list[Any] = []
         self.made: list[Any] = []
         self.other = other
-        self.numbers = {
-            id(value): ~number
-            for number, value in enumerate(known)
-            if type(value) is tuple or is_container(value)
-        }
+        self.numbers = dict(known or {})
 
     def atom(self, count: int) -> None:
         """Note that the last `count` atoms are parts."""
@@ -192,7 +188,7 @@ def _refuse(value: Any) -> Any:
 def encode(
     value: Any,
     other: Callable[[Any], Any] = _refuse,
-    known: Sequence[Any] = (),
+    known: Mapping[int, int] | None = None,
     made: list[Any] | None = None,
 ) -> bytes:
     """Return `value` as a message.
@@ -205,8 +201,8 @@ def encode(
         Decimal, Fraction, date, time, datetime, timedelta.
     other : callable
         Receives any other value and returns its replacement: a container or `Built`.
-    known : sequence
-        The values of the other side's last message, which are named by their numbers.
+    known : mapping
+        The numbers that name values of the other side's last message, by their ids.
     made : list
         Receives the values of this message, in the order of their numbers.
 

@@ -181,7 +181,7 @@ class Guest:
             return objects.build_array(parts)
         raise wire.WireError(f"operation {operation} is unknown")
 
-    def answer(self, *parts: Any, known: Sequence[Any] = (), made: list[Any] | None = None) -> None:
+    def answer(self, *parts: Any, known: Any = None, made: list[Any] | None = None) -> None:
         send(self.channel, encode(parts, self.objects.send_value, known, made))
 
     def ask_check(self, number: int, operation: str, args: Any, kwargs: Any) -> Any:
@@ -235,7 +235,7 @@ class Guest:
             self.answer("effects", effects)
         for number, twin, change in self.twins.changes():
             try:
-                message = encode(change, self.objects.send_value, twin.parts.values)
+                message = encode(change, self.objects.send_value, twin.parts.numbers)
             except wire.WireError:
                 if number >= 0:
                     raise
@@ -283,11 +283,11 @@ class Guest:
             self.flush()
             self.send_state()
             if self.kept:
-                self.answer("kept", self.kept, known=passed.values)
+                self.answer("kept", self.kept, known=passed.numbers)
             # A container that the check has comes back as the check's own.
             is_shared = may_be_twin(value) and self.objects.has_number(value)
             value = self.share("", value) if is_shared else value
-            self.answer("result", value, passed.changes(), known=passed.values)
+            self.answer("result", value, passed.changes(), known=passed.numbers)
         except BaseException as error:  # noqa: BLE001 - whatever the program raises is an answer
             reported = error
             self.flush()
@@ -308,7 +308,7 @@ class Guest:
         try:
             number = self.objects.proxy_numbers.get(id(error))
             sent = wire.Built(wire.PROXY, (number,)) if number is not None else error
-            self.answer(kind, sent, text, passed.changes(), known=passed.values)
+            self.answer(kind, sent, text, passed.changes(), known=passed.numbers)
         except (wire.WireError, RecursionError):
             cls = type(error)
             name = standard.name_of(cls) or ("builtins", "Exception")

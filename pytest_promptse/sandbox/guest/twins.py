@@ -48,7 +48,7 @@ class Twin:
         return self.kind.take(self.value) if self.kind else self.value
 
     def _snapshot(self, content: Any) -> bytes:
-        return encode(content, _identity, self.parts.values) if self.kind else b""
+        return encode(content, _identity, self.parts.numbers) if self.kind else b""
 
     def change(self) -> tuple[Any, dict[int, Any]] | None:
         """Return what the other side does not know, or None.
