@@ -52,6 +52,9 @@ class Coherence:
         The facts that a prompt can assert, each with its pattern.
     clashes
         For each fact, the facts that may not occur in the same message. The relation is symmetric.
+    yields
+        The part of ``clashes`` that gives way before a variant fails. It has no contradictions, but
+        phrases that suit other messages better.
     apart
         For each fact, the facts whose clause is not joined to its clause.
     needs
@@ -65,6 +68,7 @@ class Coherence:
     facts: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
     prompts: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
     clashes: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    yields: Mapping[str, frozenset[str]] = field(default_factory=dict)
     apart: Mapping[str, frozenset[str]] = field(default_factory=dict)
     needs: Mapping[str, frozenset[str]] = field(default_factory=dict)
     prefers: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -97,9 +101,15 @@ class Coherence:
         clashing = (fact for fact in self.prompts if not self.opponents([fact]).isdisjoint(names))
         return self.opponents(fact for fact in clashing if self.prompts[fact].search(prompt))
 
-    def opponents(self, facts: Iterable[str]) -> frozenset[str]:
-        """Return the facts that contradict one of `facts`."""
-        return frozenset().union(*(self.clashes.get(fact, _NO_FACTS) for fact in facts))
+    def opponents(self, facts: Iterable[str], *, firm: bool = False) -> frozenset[str]:
+        """Return the facts that clash with one of `facts`. `firm` leaves out those that yield."""
+        return frozenset().union(
+            *(
+                self.clashes.get(fact, _NO_FACTS)
+                - (self.yields.get(fact, _NO_FACTS) if firm else _NO_FACTS)
+                for fact in facts
+            )
+        )
 
     def clash(self, facts: frozenset[str], others: frozenset[str]) -> bool:
         """Return whether a phrase that asserts `facts` contradicts `others`.

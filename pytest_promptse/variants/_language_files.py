@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_promptse._suggestions import nearest
@@ -141,7 +142,8 @@ class LanguageFiles:
         return Coherence(
             facts=_compiled(marks.facts),
             prompts=_compiled(marks.prompts),
-            clashes=self._related("clashes", both_ways=True),
+            clashes=self._related("clashes", "yields", both_ways=True),
+            yields=self._related("yields", both_ways=True),
             apart=self._related("apart", both_ways=True),
             needs=self._related("needs", both_ways=False),
             prefers=self._related("prefers", both_ways=False),
@@ -152,7 +154,7 @@ class LanguageFiles:
     def _marks(self) -> _Marks:
         return _read(_Marks, _add_marks, self.folders, None)
 
-    def _related(self, section: str, *, both_ways: bool) -> dict[str, frozenset[str]]:
+    def _related(self, *sections: str, both_ways: bool) -> dict[str, frozenset[str]]:
         facts = {
             *self._marks.facts,
             *self._marks.prompts,
@@ -162,7 +164,9 @@ class LanguageFiles:
             *INTRODUCTION_KINDS,
         }
         related: dict[str, set[str]] = {}
-        for place, first, second in self._marks.pairs.get(section, ()):
+        for place, first, second in chain.from_iterable(
+            self._marks.pairs.get(section, ()) for section in sections
+        ):
             for name in (first, second):
                 if name not in facts:
                     raise place.error(f"{name!r} is not a fact{nearest(name, facts)}")
@@ -259,7 +263,7 @@ _VALUES: dict[str, Reader] = {
     "words_each": number(0.1, 10),
     "repeatable": lambda place, what: frozenset(texts(place, what)),
 }
-_PAIRS = ("clashes", "apart", "needs", "prefers")
+_PAIRS = ("clashes", "yields", "apart", "needs", "prefers")
 """The sections of ``language.yaml`` that list pairs of facts."""
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pytest_promptse._suggestions import nearest
 from pytest_promptse.errors import VariantError
 from pytest_promptse.variants._coherence import Coherence
-from pytest_promptse.variants._language import NAMES, has_script_of
+from pytest_promptse.variants._language import NAMES, has_script_of, main_language
 
 if TYPE_CHECKING:
     import re
@@ -361,11 +361,15 @@ class Library:
         return self.languages[code]
 
     def refused_by(self, prompt: str) -> frozenset[str]:
-        """Return the emotions and traits that contradict what a prompt says about its writer."""
+        """Return the emotions and traits that contradict what a prompt says about its writer.
+
+        If the library lacks the prompt's language, all languages with its script are read.
+        """
+        language = main_language([prompt])
         names = {*self.emotions, *chain.from_iterable(self.traits.values())}
         refused: set[str] = set()
         for code in self.languages:
-            if has_script_of(code, prompt):
+            if code == language or (language not in self.languages and has_script_of(code, prompt)):
                 refused |= names & self.coherence[code].opponents_of_prompt(prompt, names)
         return frozenset(refused)
 

@@ -14,7 +14,7 @@ from pytest_promptse.variants._language import prompt_language
 from pytest_promptse.variants._rewriter import Draft
 from pytest_promptse.variants.rules import _layout
 from pytest_promptse.variants.rules._requests import RequestAct, find_request, put
-from pytest_promptse.variants.rules._sentences import Said
+from pytest_promptse.variants.rules._sentences import Concession, Said
 from pytest_promptse.variants.rules._setting import Setting, read_setting
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ _INTRODUCED, _BRIEF_INTRO_WORDS, _GREETED_FEEL_WORDS = 6, 4, 6
 _LONG_FEEL_WORDS, _PERSONA_WORDS, _LONG_PERSONA_WORDS = 14, 19, 30
 _PASSAGE_WORDS = 19
 _ASKED = 0.95
+_LONGER, _MOST_LONGER = 0.1, 3
 
 
 @dataclass(frozen=True)
@@ -111,18 +112,12 @@ class Composer:
     level: Level
     emotional: bool
 
-    def draft(self, *, ease: int) -> Draft | None:
-        """Return a coherent draft within the budget of the level, or None if this try is not.
-
-        Parameters
-        ----------
-        ease
-            The number of rules of coherence that do not apply, in the order of `candidates`.
-        """
+    def draft(self) -> Draft | None:
+        """Return a coherent draft within the budget of the level, or None if this try is not."""
         message = self._message()
         cost = changed(self.source.words, words(message.text)) / self.source.language.words_each
         fits = self.level.fewest <= round(cost) <= self.level.most
-        return self._drafted(message) if fits and self._is_coherent(message, ease) else None
+        return self._drafted(message) if fits and self._is_coherent(message) else None
 
     def composed(self) -> Draft:
         """Return a draft of any length."""
@@ -132,7 +127,12 @@ class Composer:
         compose = {"light": self._light, "style": self._style, "transform": self._transform}
         return compose[self.level.operation]()
 
-    def _is_coherent(self, message: _Message, ease: int) -> bool:
+    def _is_coherent(self, message: _Message, *, ease: int | None = None) -> bool:
+        """Return whether a message has no repetition and no contradiction.
+
+        `ease` is the number of concessions, by default that of the writer.
+        """
+        ease = self.writer.ease if ease is None else ease
         if self.writer.personality is None:
             return True
         language, coherence = self.source.language, self.source.language.coherence
@@ -143,7 +143,7 @@ class Composer:
             *(said.plain for said in message.after),
         ]
         starts = [opening for text in texts for opening in openings(text)]
-        if ease < 1 and language.blank and repeats_an_opening(starts):
+        if ease < Concession.OPENINGS and language.blank and repeats_an_opening(starts):
             return False
         used: set[str] = set()
         writer = self.writer
@@ -152,13 +152,14 @@ class Composer:
             stems = set().union(
                 *(coherence.stems(snippet, language.repeatable) for snippet in said.snippets)
             )
-            if ease < 2 and not used.isdisjoint(stems):  # noqa: PLR2004 - the second rule
+            if ease < Concession.WORDS and not used.isdisjoint(stems):
                 return False
             # The parts of an introduction that is written as a whole belong together.
             writer_facts = frozenset[str]() if said.is_whole else writer.own
             unmet = frozenset[str]() if said.is_whole else coherence.unmet(asserted)
-            refused = coherence.opponents(asserted | writer_facts) | unmet
-            if ease < 3 and not refused.isdisjoint(said.facts):  # noqa: PLR2004 - the third rule
+            firm = ease >= Concession.FITNESS
+            refused = coherence.opponents(asserted | writer_facts, firm=firm) | unmet
+            if not refused.isdisjoint(said.facts):
                 return False
             used |= stems
             asserted |= said.facts
@@ -315,7 +316,7 @@ class Composer:
         feel = self.writer.cue(room, said=[*said, whole])
         both = [feel, whole] if whole.begins_with_emotion else [whole, feel]
         message = _Message(text="", before=[*said, *both], after=(), operations=())
-        return both if feel.length <= room and self._is_coherent(message, 0) else [whole]
+        return both if feel.length <= room and self._is_coherent(message, ease=0) else [whole]
 
     def _long_enough(
         self, preamble: _Preamble, request: Sequence[Said], *, feelings: int
@@ -327,16 +328,20 @@ class Composer:
         `request` has the sentences of the request, which count towards the length. The fewest words
         are those of the level.
         """
+        writer = self.writer
         sentences = list(preamble.introduction)
         if self.source.setting.is_to_acquaintance:
             feelings = 1 if any(sentence.is_whole for sentence in sentences) else 2
         elif any(sentence.is_whole for sentence in sentences):
-            return preamble
-        fewest = self._words(self.level.fewest)
+            if not writer.ease:
+                return preamble
+            feelings = 1
+        # Characters that the prompt has too do not count as changed.
+        fewest = self._words(self.level.fewest * (1 + _LONGER * min(writer.ease, _MOST_LONGER)))
         missing = feelings - 1 if self.source.language.blank else 0
         while missing > 0 or _cost([*request, *preamble.said]) < fewest:
             said = [*request, *preamble.said]
-            sentences.append(self.writer.feel(self._words(_FEEL_WORDS), said=said, scene=False))
+            sentences.append(writer.feel(self._words(_FEEL_WORDS), said=said, scene=False))
             preamble = preamble._replace(introduction=sentences)
             missing -= 1
         return preamble

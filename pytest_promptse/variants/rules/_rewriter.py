@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _STANDING_IN = 12
 _PATIENCE, _MOST_MISSES = 32, 2000
+_MOST_REJECTED = 12
 _T = TypeVar("_T")
 
 VERSION = "17"
@@ -100,9 +101,9 @@ class RulesRewriter(Rewriter):
     def candidates(self, request: RewriteRequest) -> Generator[Draft, object, None]:
         """Yield drafts with different random numbers until too many in a row have failed.
 
-        After every 32 failed tries in a row, one more rule of coherence is dropped for the next
-        draft. The order is: different openings of sentences, no repeated content word, no
-        conflicting facts. The budget of words always applies.
+        After every 32 failed tries in a row, and after every 12 rejected drafts, the next draft
+        makes one more concession. Their order is that of `Concession`. The budget of words always
+        applies.
 
         Raises
         ------
@@ -111,11 +112,11 @@ class RulesRewriter(Rewriter):
         """
         prompt = request.task.prompt
         source = read_source(prompt, request.task.entry_point, request.task.id, self.library)
-        number = misses = 0
+        number = misses = rejected = 0
         while misses < _MOST_MISSES:
             seed = derive_seed(request.seed, "candidate", number)
             number += 1
-            ease = misses // _PATIENCE
+            ease = max(misses // _PATIENCE, rejected // _MOST_REJECTED)
             drafts = (
                 self._standing_in(request, source, seed, ease)
                 if self.stands_for
@@ -125,11 +126,12 @@ class RulesRewriter(Rewriter):
             for draft in drafts:
                 misses = 0
                 yield draft
+                rejected += 1
 
     def _speaking(
         self, request: RewriteRequest, source: Source, seed: int, ease: int
     ) -> Iterator[Draft]:
-        draft = self._composer(request, source, seed, self.control, seed).draft(ease=ease)
+        draft = self._composer(request, source, seed, self.control, seed, ease=ease).draft()
         if draft is not None:
             yield draft
 
@@ -138,15 +140,15 @@ class RulesRewriter(Rewriter):
     ) -> Iterator[Draft]:
         """Yield neutral drafts with the decisions of the draft by ``rules``, if it is valid.
 
-        `seed` is that of the draft. `ease` is the number of rules of style that the draft may
-        break.
+        `seed` is that of the draft. `ease` is the number of its concessions.
         """
-        if self._composer(request, source, seed, "", seed).draft(ease=ease) is None:
+        if self._composer(request, source, seed, "", seed, ease=ease).draft() is None:
             return
         for other in range(_STANDING_IN):
             marks = derive_seed(seed, "neutral", other)
             yield self._marked(
-                self._composer(request, source, seed, self.control, marks).composed(), request
+                self._composer(request, source, seed, self.control, marks, ease=ease).composed(),
+                request,
             )
 
     def padded(self, task: Task, n_words: int, *, seed: int) -> Iterator[Draft]:
@@ -188,7 +190,14 @@ class RulesRewriter(Rewriter):
         return replace(draft, operations=(*draft.operations, mark))
 
     def _composer(
-        self, request: RewriteRequest, source: Source, seed: int, control: str, marks: int
+        self,
+        request: RewriteRequest,
+        source: Source,
+        seed: int,
+        control: str,
+        marks: int,
+        *,
+        ease: int,
     ) -> Composer:
         language, setting = source.language, source.setting
         emotion, personality = request.emotion, request.personality
@@ -202,7 +211,9 @@ class RulesRewriter(Rewriter):
             feeling = _phrases(language.feelings, emotion.name, "emotion", language)
             if control:
                 talk = _phrases(language.controls, control, "control", language)
-                neutral = SmallTalk(talk=talk, language=language, prompt=source.document.text)
+                neutral = SmallTalk(
+                    talk=talk, language=language, prompt=source.document.text, slack=ease
+                )
         else:
             # Courtesies repeat each other, and an e-mail may have some of its own.
             given -= {"chat", "mail"}
@@ -222,6 +233,7 @@ class RulesRewriter(Rewriter):
             neutral=neutral,
             raised=feeling.style.lower and _writes_capitals(source, passes_on=passes_on),
             lowered=_writes_no_capitals(source),
+            ease=ease,
             draws=Random(seed),  # noqa: S311 - no secret
             marks=Random(derive_seed(marks, "marks")),  # noqa: S311 - no secret
         )

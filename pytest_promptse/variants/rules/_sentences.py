@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,23 @@ _FEWEST_TO_CHOOSE = 7
 _JOINED, _ROLE_SHARE = 0.65, 0.6
 _WEIGHED = 0.75
 """The probability that the weights of emotion and persona limit the choice of an introduction."""
+
+
+class Concession(IntEnum):
+    """What gives way, one after another, before a variant fails.
+
+    Each value is the number of concessions from which on it applies. What contradicts a fact of the
+    prompt never gives way, only the pairs of facts that ``language.yaml`` lists as ``yields``.
+    """
+
+    OPENINGS = 1
+    """Sentences may begin alike, and more of them follow a short introduction."""
+    WORDS = 2
+    """Content words may be repeated, and longer phrases are drawn."""
+    WHOLE = 3
+    """Separate sentences stand in for an introduction that is written as a whole."""
+    FITNESS = 4
+    """A phrase need not suit the kind of the message and its reader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +96,8 @@ class SentenceGenerator:
         none.
     lowered
         True if the sentences have no capitals, as in a message that has none.
+    ease
+        The number of concessions that were made after failed tries.
     draws, marks
         Random generators of the words and of the punctuation. They are separate, so that a neutral
         variant makes the same decisions as its variant.
@@ -92,6 +112,7 @@ class SentenceGenerator:
     neutral: SmallTalk | None
     raised: bool
     lowered: bool
+    ease: int
     draws: Random
     marks: Random
 
@@ -146,7 +167,7 @@ class SentenceGenerator:
         `most` is the largest number of words, if there are introductions that short. With
         `acquainted`, the reader knows the writer, so the role is left out.
         """
-        if self.personality is None or self.emotion is None:
+        if self.personality is None or self.emotion is None or self.ease >= Concession.WHOLE:
             return None
         key = (self.emotion, self.personality.slug, operation)
         candidates = self.language.introductions.get(key, ())
@@ -387,7 +408,8 @@ class SentenceGenerator:
         """
         coherence = self.language.coherence
         asserted = self._known(said)
-        refused = coherence.opponents(asserted) | coherence.unmet(asserted)
+        firm = self.ease >= Concession.FITNESS
+        refused = coherence.opponents(asserted, firm=firm) | coherence.unmet(asserted)
         taken = {snippet for sentence in said for snippet in sentence.snippets}
         coherent = [
             drawn
@@ -396,7 +418,8 @@ class SentenceGenerator:
         ]
         if not coherent:
             return None
-        limit = _limit(sorted(drawn.length for drawn in coherent), most)
+        enough = _FEWEST_TO_CHOOSE * (1 if self.ease < Concession.WORDS else self.ease)
+        limit = _limit(sorted(drawn.length for drawn in coherent), most, enough)
         fitting = [drawn for drawn in coherent if drawn.length <= limit]
         fitting = [drawn for drawn in fitting if drawn.length >= least] or fitting
         light = self.language.repeatable
@@ -488,13 +511,13 @@ def role_of(personality: Personality) -> str:
     return f"{personality.technical.slug}.{personality.experience.slug}"
 
 
-def _limit(lengths: Sequence[int], most: int) -> int:
+def _limit(lengths: Sequence[int], most: int, enough: int) -> int:
     """Return `most`, or more if too few of the sorted `lengths` are at most that.
 
-    The limit is raised so that there remain enough snippets to choose from. All numbers are in
-    words.
+    The limit is raised so that there remain more than `enough` snippets to choose from. All other
+    numbers are in words.
     """
-    return max(most, lengths[min(len(lengths) - 1, _FEWEST_TO_CHOOSE)])
+    return max(most, lengths[min(len(lengths) - 1, enough)])
 
 
 def _first(snippet: str) -> str:

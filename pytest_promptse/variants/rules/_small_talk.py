@@ -48,11 +48,14 @@ class SmallTalk:
         The language of the clauses.
     prompt
         The original prompt, whose words do not occur.
+    slack
+        The number of words by which a sentence may be shorter or longer, so that more are possible.
     """
 
     talk: Feeling
     language: Language
     prompt: str
+    slack: int = 0
     _used: set[str] = field(default_factory=set)
     _topics: list[int] = field(default_factory=list)
 
@@ -105,6 +108,16 @@ class SmallTalk:
             product(range(near + 1), self._topics[-1:]), product(range(length + 1), topics)
         )
         tables = _joinable(self.talk, self.language)
+        if self.slack:
+            possible = [
+                clauses
+                for table in chain.from_iterable(tables[topic] for topic in topics)
+                for n in range(length - self.slack, length + self.slack + 1)
+                for clauses in table.get(n, ())
+                if unused.issuperset(clauses)
+            ]
+            if possible:
+                return self._joined(rng.choice(possible), rng)
         for off, topic in searches:
             for table in tables[topic]:
                 joined = [c for n in {length - off, length + off} for c in table.get(n, ())]
