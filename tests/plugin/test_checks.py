@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import pathlib
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -16,6 +18,7 @@ from pytest_promptse.plugin._checks import (
     run_body,
 )
 from pytest_promptse.sandbox._isolation import open_sandbox
+from pytest_promptse.sandbox.guest import landlock
 
 PROGRAM = '''
 def double(x):
@@ -26,7 +29,9 @@ def double(x):
 
 limit = 7
 '''
-PATH = __file__.replace(".pyc", ".py")
+PATH = __file__
+# Never bound: the check of a test below would do so.
+bound_later: int
 
 
 @pytest.fixture(scope="module")
@@ -148,6 +153,96 @@ def test_a_statement_that_needs_a_class_is_a_mistake_of_the_check(check):
             raise AssertionError from None
 
     with pytest.raises(TaskError, match=r"^line \d+: the candidate stands for the entry point"):
+        check(body)
+
+
+def refused(error=None):
+    """Raise what a call in C raises, as `open` does, possibly as the cause of `error`."""
+
+    def wait():
+        yield
+
+    waiting = wait()
+    next(waiting)
+    try:
+        waiting.throw(PermissionError(13, "denied"))
+    except PermissionError as cause:
+        if error is None:
+            raise
+        raise error from cause
+
+
+@pytest.mark.parametrize("wrapper", [None, OSError("no connection")])
+def test_a_refused_file_is_a_mistake_of_the_check_unless_it_has_an_answer(
+    check, monkeypatch, wrapper
+):
+    monkeypatch.setattr(landlock, "version", lambda: 4)
+    text = r"the check is refused a file or a connection \(\[Errno 13\] denied\); it can write only"
+    with pytest.raises(TaskError, match=text):
+        check(lambda _: refused(wrapper))
+    # Without Landlock nothing is refused.
+    monkeypatch.setattr(landlock, "version", lambda: 0)
+    with pytest.raises(OSError, match="denied" if wrapper is None else "no connection"):
+        check(lambda _: refused(wrapper))
+    monkeypatch.setattr(landlock, "version", lambda: 4)
+    cause, detail = check(lambda candidate: candidate(2) and refused(wrapper))
+    assert cause == "wrong_answer"
+    assert re.match(rf"line \d+: {text}", detail)
+    monkeypatch.setattr(landlock, "version", lambda: 0)
+    name = "PermissionError" if wrapper is None else "OSError"
+    cause, detail = check(lambda candidate: candidate(2) and refused(wrapper))
+    assert f"{name} in the check: " in detail
+
+
+@pytest.mark.parametrize("number", [None, 13])
+def test_a_permission_error_that_the_check_raises_is_not_that_of_the_kernel(
+    check, monkeypatch, number
+):
+    monkeypatch.setattr(landlock, "version", lambda: 4)
+    error = PermissionError("no") if number is None else PermissionError(number, "no")
+
+    def body(candidate):
+        candidate(2)
+        raise error
+
+    cause, detail = check(body)
+    assert (cause, detail.partition(": ")[2]) == (
+        "wrong_answer",
+        f"PermissionError in the check: {error}",
+    )
+
+
+def test_a_name_that_the_check_would_have_bound_depends_on_the_program(check):
+    def body(candidate):
+        global bound_later  # noqa: PLW0603 - what is tested
+        if candidate(2) == 5:
+            bound_later = 1
+        assert bound_later
+
+    cause, detail = check(body)
+    assert cause == "wrong_answer"
+    assert "NameError in the check: name 'bound_later' is not defined" in detail
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda candidate: eval("nothing" * bool(candidate(2))),
+        lambda candidate: importlib.import_module("nothing" * bool(candidate(2))),
+    ],
+)
+def test_a_name_that_a_program_may_have_given_is_its_own(check, body):
+    cause, detail = check(body)
+    assert cause == "wrong_answer"
+    assert "nothing" in detail
+
+
+def test_an_import_that_fails_is_a_mistake_of_the_check(check):
+    def body(candidate):
+        candidate(2)
+        import no_such_module  # noqa: F401, PLC0415 # type: ignore[import-not-found]
+
+    with pytest.raises(ImportError, match="no_such_module"):
         check(body)
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from pytest_promptse.models._base import Usage
 from pytest_promptse.plugin._invocation import run_id
-from pytest_promptse.plugin._progress import ControllerProgress, WorkerProgress
+from pytest_promptse.plugin._progress import ControllerProgress, TerminalProgress, WorkerProgress
 from pytest_promptse.store._run_log import Progress, ProgressRow, RunLog
 from pytest_promptse.store._store import Store
 
@@ -182,3 +182,39 @@ def test_the_line_of_a_controller_is_gone_before_pytest_writes(tmp_path, monkeyp
 def test_a_controller_without_a_terminal_ends_without_a_thread(tmp_path):
     _, progress = controller(tmp_path, writer=None)
     assert not finish(progress)
+
+
+@pytest.mark.parametrize(
+    ("verbose", "column", "expected"),
+    [
+        (0, 0, ["line x", "flush"]),
+        (0, 12, ["line ", "line x", "flush"]),
+        (1, 12, ["ensure", "line x", "flush"]),
+    ],
+)
+@pytest.mark.parametrize(("terminal", "kind"), [(False, "xterm"), (True, "dumb")])
+def test_a_line_of_a_log_begins_where_pytest_has_not_written(  # noqa: PLR0917
+    monkeypatch, verbose, column, expected, terminal, kind
+):
+    monkeypatch.setenv("TERM", kind)
+    monkeypatch.setattr("pytest_promptse.plugin._progress.describe", lambda *_, **__: "x")
+    monkeypatch.setattr("pytest_promptse.plugin._progress_line.LOG_SECONDS", 0.0)
+    done = []
+    writer = SimpleNamespace(
+        width_of_current_line=column,
+        line=lambda text="": done.append(f"line {text}"),
+        flush=lambda: done.append("flush"),
+        fullwidth=80,
+    )
+    reporter = SimpleNamespace(
+        isatty=lambda: terminal, ensure_newline=lambda: done.append("ensure")
+    )
+    config = SimpleNamespace(
+        pluginmanager=SimpleNamespace(getplugin={"terminalreporter": reporter}.get),
+        get_terminal_writer=lambda: writer,
+        option=SimpleNamespace(verbose=verbose),
+    )
+    now = Progress(done=1, total=8, cached=0, rate=0, eta=None, usage=Usage())
+    with TerminalProgress(config, price=None)(lambda: now) as tick:
+        tick()
+    assert done == expected
