@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from faulty_server import FaultyServer
+
+from pytest_promptse.config._options import OPTIONS
+from pytest_promptse.errors import PromptseError
+from pytest_promptse.plugin._invocation import given_settings
+from pytest_promptse.plugin._preflight import check_settings
 
 TWICE = """
 import pytest
@@ -152,3 +159,107 @@ def test_without_a_model_a_missing_baseline_stops_no_other_test(pytester, run):
     pytester.makepyfile(test_other="def test_other():\n    pass\n", test_twice=TWICE)
     pytester.makeini("[pytest]\npromptse_compare = main\n")
     run().assert_outcomes(passed=1, skipped=1)
+
+
+# -- without a session -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def check(tmp_path):
+    """Check settings as they are given on the command line, and return the configuration."""
+
+    def check(*, arguments=(), backend=None, names=(), writer=None, **flags):
+        by_ini = {option.ini: option for option in OPTIONS.values()}
+        hooks = {
+            "backend": lambda **_: backend,
+            "rewriter": lambda **_: None,
+            "report": lambda **_: writer,
+            "names": lambda **_: [list(names)],
+        }
+        lines = []
+        config = SimpleNamespace(
+            rootpath=tmp_path,
+            inipath=None,
+            args=list(arguments),
+            stash=pytest.Stash(),
+            invocation_params=SimpleNamespace(args=[], dir=tmp_path),
+            getoption=lambda name, default: flags.get(by_ini[name].name, default),
+            getini=lambda _: None,
+            addinivalue_line=lambda *line: lines.append(line),
+            lines=lines,
+            hook=SimpleNamespace(**{f"pytest_promptse_{name}": h for name, h in hooks.items()}),
+        )
+        check_settings(config, given_settings(config))
+        return config
+
+    return check
+
+
+def test_warnings_of_the_libraries_of_vllm_are_ignored(check):
+    lines = check(model=["vllm:m"], backend=SimpleNamespace()).lines
+    assert (("filterwarnings", r"ignore:::torch(\.|\Z)")) in lines
+    assert {name for name, _ in lines} == {"filterwarnings"}
+    assert check(model=["reference"]).lines == []
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ({"model": ["own:x"]}, "^model 'own:x': there is no backend"),
+        ({"report": ["jsn:x"]}, "^--promptse-report jsn:x: there is no report 'jsn'"),
+        ({"template": ["gone.j2"]}, "^--promptse-template: template 'gone.j2' matches no file"),
+        (
+            {"template": ["a.j2"], "arguments": ["b.j2"]},
+            r"^--promptse-template: b\.j2 is a prompt template, not a test; quote the pattern",
+        ),
+        ({"save": "a/b"}, "^--promptse-save"),
+        ({"compare": "mian", "model": ["reference"]}, "^--promptse-compare: there is no baseline"),
+        ({"variants_dir": "gone", "model": ["reference"]}, "gone' is not a folder; make it with"),
+        (
+            {"variant_judge": "own:x", "model": ["reference"]},
+            "^--promptse-variant-judge: model 'own:x': there is no backend",
+        ),
+        ({"library_dir": "gone", "model": ["reference"]}, "^--promptse-library-dir: .*gone"),
+        ({"emotions": "hapy", "model": ["reference"]}, "^--promptse-emotions: unknown emotion"),
+        ({"rewriter": "typo", "model": ["reference"]}, "^--promptse-rewriter: unknown rewriter"),
+        (
+            {"rewriter": "llm:own:x", "model": ["reference"]},
+            "^--promptse-rewriter: model 'own:x': there is no backend",
+        ),
+    ],
+)
+def test_what_settings_name_must_exist(check, flags, message):
+    with pytest.raises(PromptseError, match=message):
+        check(**flags)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        {"variants_dir": "gone"},
+        {"emotions": "hapy"},
+        {"compare": "mian"},
+        {"compare": "mian", "compare_missing": "warn", "model": ["reference"]},
+        {"compare": "mian", "save": "mian", "model": ["reference"]},
+        {"rewriter": "rules", "model": ["reference"]},
+    ],
+)
+def test_what_is_not_needed_or_will_be_made_may_be_missing(check, flags):
+    check(**flags)
+
+
+@pytest.mark.parametrize("kind", ["backend", "rewriter"])
+def test_a_conftest_that_is_read_too_late_is_named(check, tmp_path, kind):
+    for folder in (".hidden", "tests"):
+        (tmp_path / folder).mkdir()
+        hook = f"def pytest_promptse_{kind}():\n    pass\n"
+        (tmp_path / folder / "conftest.py").write_text(hook)
+    if kind == "rewriter":
+        # It may be there once pytest has read the file.
+        check(rewriter="own", model=["reference"])
+        return
+    with pytest.raises(PromptseError) as error:
+        check(model=["own:x"])
+    text = str(error.value)
+    assert "tests/conftest.py defines a backend, and pytest has not read it yet; move the" in text
+    assert text.endswith(f"move the hook to {tmp_path / 'conftest.py'}, or run pytest tests")
