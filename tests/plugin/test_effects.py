@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import sys
 import warnings
+from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import pytest
@@ -127,3 +129,45 @@ def test_a_category_that_names_a_function_is_a_user_warning():
 def test_a_breakpoint_in_a_check_says_what_it_needs():
     with pytest.raises(TaskError, match="needs --pdb"):
         collected(breakpoint)
+
+
+class Data:
+    """Stands for the lines that coverage.py has seen."""
+
+    def __init__(self, *, no_disk):
+        assert no_disk
+        self.lines = b""
+
+    def dumps(self):
+        return self.lines
+
+    def loads(self, lines):
+        self.lines = lines
+
+
+def test_lines_that_coverage_has_seen_are_added_to_those_of_pytests_process(monkeypatch):
+    added = []
+    measuring: Any = None
+
+    def flush():
+        collector.covdata.lines = b"lines"
+
+    collector = SimpleNamespace(flush_data=flush)
+    current = SimpleNamespace(
+        _collector=collector,
+        get_data=lambda: SimpleNamespace(update=lambda data: added.append(data.lines)),
+    )
+    module = SimpleNamespace(CoverageData=Data, Coverage=SimpleNamespace(current=lambda: measuring))
+    monkeypatch.setitem(sys.modules, "coverage", module)
+    measuring = current
+    data = collected(lambda: None)
+    replay_effects(data)
+    assert added == [b"lines"]
+    measuring = None
+    replay_effects(data)
+    replay_effects(collected(lambda: None))
+    measuring = current
+    replay_effects(msgspec.msgpack.encode(["", "", [], [], b""]))
+    assert added == [b"lines"]
+    monkeypatch.delitem(sys.modules, "coverage")
+    assert msgspec.msgpack.decode(collected(lambda: None))[-1] == b""
