@@ -338,6 +338,9 @@ class PromptseSession:
             )
         if self._record is not None:
             self._summarise(self._record, terminalreporter)
+        else:
+            # The store may be unusable before there is a record.
+            self._show_problems(terminalreporter)
         waited = seconds_waited(terminalreporter.stats)
         if waited and self._config.option.durations is not None:
             terminalreporter.write_line(
@@ -559,9 +562,12 @@ class PromptseSession:
         terminal.write_line(text)
         if record.environment.get("sandbox") == "none":
             terminal.write_line(f"sandbox {self.run.sandbox.description}", yellow=True)
+        self._show_problems(terminal)
+        self._summarise_comparison(record, terminal)
+
+    def _show_problems(self, terminal: Any) -> None:
         for problem in self._problems:
             terminal.write_line(problem, red=True)
-        self._summarise_comparison(record, terminal)
 
     def _summarise_comparison(self, record: Record, terminal: Any) -> None:
         if record.comparisons:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,8 +17,9 @@ from record_builders import (
 )
 
 from pytest_promptse.config._options import OPTIONS
-from pytest_promptse.errors import ModelError, StoreError, VariantError
-from pytest_promptse.plugin._invocation import REFUSAL
+from pytest_promptse.errors import ModelError, RecordError, StoreError, VariantError
+from pytest_promptse.plugin import _session
+from pytest_promptse.plugin._invocation import REFUSAL, run_id
 from pytest_promptse.plugin._session import promptse_session
 from pytest_promptse.plugin._targets import TARGET, IdParts, NodeIds, targets_of
 from pytest_promptse.record._files import LAST_RUN
@@ -30,14 +32,16 @@ PLAIN = IdParts(model=False, template=False, task=True)
 class Run:
     """Stands for the run of a session, and notes what it is told."""
 
-    def __init__(self, settings, folder, record):
-        self.id, self.settings, self.calls = "run", settings, []
+    def __init__(self, settings, *, root, id, record, **parts):  # noqa: A002 - as of a run
+        self.settings, self.root, self.id, self.parts = settings, root, id, parts
+        self.calls = []
         self.sandbox = SimpleNamespace(description="of tests")
         self.needed_descriptors = set()
         self.errors, self.fails = [], None
         self.store = SimpleNamespace(
-            folder=folder, warnings=["the store is old"], scan=lambda *_: [], put=None
+            folder=root / ".promptse", warnings=["the store is old"], scan=lambda *_: [], put=None
         )
+        self.store.folder.mkdir(exist_ok=True)
         self._record = record
 
     def make_variants(self, selected):
@@ -83,7 +87,7 @@ class Terminal:
 
 
 @pytest.fixture
-def session_of(tmp_path):
+def session_of(tmp_path, monkeypatch):
     """Return a session with these settings, in an xdist worker or not."""
 
     def session_of(*, worker=False, record=None, **flags):
@@ -108,6 +112,7 @@ def session_of(tmp_path):
             ),
             hook=SimpleNamespace(
                 pytest_deselected=lambda items: deselected.extend(items),  # noqa: PLW0108 - by keyword
+                pytest_promptse_backend=lambda **given: ("backend", given),
                 pytest_timeout_cancel_timer=lambda item: calls.append(("cancel", item)),
                 pytest_timeout_set_timer=lambda item, settings: calls.append(
                     ("set", item, settings)
@@ -118,10 +123,9 @@ def session_of(tmp_path):
         )
         if worker:
             config.workerinput, config.workeroutput = {"promptse_run": "x"}, {}
+        monkeypatch.setattr(_session, "PromptseRun", partial(Run, record=record))
         session: Any = promptse_session(config)
         session.config, session.calls = config, calls
-        session.run = Run(session.given.settings, tmp_path / ".promptse", record)
-        session.run.store.folder.mkdir(exist_ok=True)
         return session
 
     return session_of
@@ -151,8 +155,16 @@ def small(*tasks, **values):
 
 
 def test_there_is_one_session_object(session_of):
-    session = session_of()
+    session: Any = session_of()
     assert promptse_session(session.config) is session
+    assert (session.run.root, session.run.id) == (session.config.rootpath, run_id(session.config))
+
+
+def test_the_run_takes_backends_of_other_packages(session_of):
+    create = session_of(base_url="http://host/v1").run.parts["create_backend"]
+    name, given = create("own:m")
+    assert (name, given["name"], given["model"]) == ("backend", "own", "m")
+    assert given["options"].base_url == "http://host/v1"
 
 
 # -- start -------------------------------------------------------------------------------------
@@ -323,7 +335,7 @@ def phase(session, *, duration, error=None, when="call"):
 
 
 def wait(session, time, seconds):
-    with session._waiting(lambda: None) as tick:
+    with session.run.parts["show_progress"](lambda: None) as tick:
         tick()
         time[0] += seconds
 
@@ -490,14 +502,32 @@ def test_a_record_of_nothing_is_not_written(session_of, tmp_path):
     assert summary(session) == []
 
 
-def test_an_unusable_store_at_the_end_is_a_problem(session_of):
+def test_an_unusable_store_at_the_end_is_told(session_of):
     def broken(_invocation):
         raise StoreError("no space")
 
     session = started(session_of(model=["reference"]))
     session.run.record = broken
     assert finished(session) == pytest.ExitCode.OK
-    assert session._problems == ["no space"]
+    assert summary(session) == [("no space", "red")]
+
+
+def test_a_report_that_cannot_be_written_is_told_and_the_others_are_written(session_of, tmp_path):
+    reports = ["json:run.json", "own:x", "md:run.md"]
+
+    def unusable(_record, _path):
+        raise RecordError("no room")
+
+    session = started(
+        session_of(model=["reference"], report=reports, record=run_record([suite_record()], []))
+    )
+    hook = session.config.hook
+    hook.pytest_promptse_report = lambda kind: unusable if kind == "own" else None
+    assert finished(session) == pytest.ExitCode.OK
+    assert [text for text, *markup in summary(session) if "red" in markup] == ["no room"]
+    assert (tmp_path / "run.json").exists()
+    assert (tmp_path / "run.md").exists()
+    assert session.run.calls[-1] == ("forget",)
 
 
 def test_the_summary_says_how_long_items_have_waited(session_of):
