@@ -155,9 +155,9 @@ def small(*tasks, **values):
 
 
 def test_there_is_one_session_object(session_of):
-    session: Any = session_of()
-    assert promptse_session(session.config) is session
+    session = session_of()
     assert (session.run.root, session.run.id) == (session.config.rootpath, run_id(session.config))
+    assert promptse_session(session.config) is session
 
 
 def test_the_run_takes_backends_of_other_packages(session_of):
