@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pytest_promptse.sampling._job import Job
 
 _LOG_KIND = "InstrumentSuite"
-_RESULTS: pytest.StashKey[dict[str, InstrumentRecord]] = pytest.StashKey()
+_RESULTS: pytest.StashKey[dict[tuple[str, str], InstrumentRecord]] = pytest.StashKey()
 
 
 class InstrumentItem(pytest.Item):
@@ -114,12 +114,11 @@ class InstrumentItem(pytest.Item):
         `answers` has the response to each probe by job key. The result is stored for the other
         items of the same suite and model.
         """
-        if self.parent is None:
-            return suite.result(answers)
-        results = self.parent.stash.setdefault(_RESULTS, {})
-        if suite.place.model not in results:
-            results[suite.place.model] = suite.result(answers)
-        return results[suite.place.model]
+        results = self.session.stash.setdefault(_RESULTS, {})
+        key = suite.place.id, suite.place.model
+        if key not in results:
+            results[key] = suite.result(answers)
+        return results[key]
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
         return self.path, 0 if self.suite is None else self.suite.place.line - 1, self.name

@@ -13,6 +13,7 @@ from pytest_promptse.errors import TaskError
 from pytest_promptse.plugin._checks import (
     CandidateProxy,
     ProgramProxy,
+    check_process,
     explain_comparison,
     refuse_soft_assertions,
     run_body,
@@ -350,6 +351,41 @@ def test_values_are_shown_in_one_line_only_while_a_program_is_judged(check):
     assert check(body) == ("", "")
     assert shown == [["4 == 5"]]
     assert explain_comparison("==", 4, 5) is None
+
+
+@pytest.mark.parametrize(
+    ("names", "folders"),
+    [
+        ((), []),
+        (("tmp_path", "tmpdir", "other"), ["/a", "/b"]),
+        (("tmp_path_factory", "tmpdir_factory"), ["/base", "/base"]),
+        (("request", "tmp_path"), ["/a", "/base"]),
+    ],
+)
+def test_a_check_may_write_into_the_folders_of_its_fixtures(names, folders):
+    factory = SimpleNamespace(getbasetemp=lambda: "/base")
+    given = {
+        "tmp_path": "/a",
+        "tmpdir": "/b",
+        "other": "/c",
+        "tmp_path_factory": factory,
+        "tmpdir_factory": factory,
+        "request": SimpleNamespace(getfixturevalue={"tmp_path_factory": factory}.get),
+    }
+    option = SimpleNamespace(usepdb=False, trace=False)
+    item = SimpleNamespace(
+        funcargs={name: given[name] for name in names}, config=SimpleNamespace(option=option)
+    )
+    run = SimpleNamespace(needed_descriptors={7})
+    process = check_process(item, run)
+    assert process.writable() == folders
+    assert (process.forks, process.needed) == (True, {7})
+    assert not process.prepare(None)
+    del item.funcargs
+    assert process.writable() == []
+    for name in ("usepdb", "trace"):
+        item.config.option = SimpleNamespace(**{"usepdb": False, "trace": False, name: True})
+        assert not check_process(item, run).forks
 
 
 def test_fixtures_whose_failures_do_not_end_the_test_are_refused():

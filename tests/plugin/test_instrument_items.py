@@ -139,7 +139,7 @@ def test_the_gates_of_a_suite_share_one_result_for_each_model(item_of, request):
         passing.runtest()
         assert passing.stash[RESULT_WORD] == "MEASURED (n 2)"
     assert [suite.results for suite in suites] == [1, 1]
-    del request.node.parent.stash[_instrument_items._RESULTS]
+    del request.session.stash[_instrument_items._RESULTS]
 
 
 def test_what_is_not_stored_is_skipped_and_what_is_not_scored_fails(item_of):

@@ -80,7 +80,7 @@ class Terminal:
         self.stats, self.lines = stats, []
 
     def write_line(self, text, **markup):
-        self.lines.append((text, *markup))
+        self.lines.append((text, *(name for name, is_on in markup.items() if is_on)))
 
     def section(self, title):
         self.lines.append((title, "section"))

@@ -220,6 +220,16 @@ def test_a_suite_that_cannot_be_scored_still_shows_what_was_measured(run_log, bu
     assert {v.pass_rate for v in record.tasks[0].variants} == {0.0}
 
 
+def test_the_record_compares_the_subgroups_of_variants(run_log, build):
+    suite = plan(["a", "b"], variants=2, samples=4, distances="0.1,0.3")
+    measure(run_log, suite, variant=("", "", "", "wrong_answer"))
+    [found] = build().subgroups
+    traits = {(each.trait, each.value, each.distance) for each in found.subgroups}
+    assert ("emotion", "tired", None) in traits
+    assert ("technical", "expert", 0.3) in traits
+    assert (found.model, found.template) == (suite.model, None)
+
+
 def test_one_suite_can_be_had_alone(run_log, build):
     measure(run_log, plan(suite_id="one"))
     measure(run_log, plan(["other"], suite_id="two"))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from pytest_promptse.scoring._robustness import (
     majority_flips,
     one_sided_drop,
     squared_sensitivity,
+    subset_size,
     worst_case,
 )
 from pytest_promptse.scoring._samples import Samples, TaskSamples
@@ -176,6 +178,36 @@ def test_an_emotion_that_breaks_every_task_widens_only_the_interval_over_emotion
     assert widths[1] > 2 * widths[0]
     assert both.exact[0] < plain.exact[0]
     assert both.estimates["pass_at_1"].ci95 == plain.estimates["pass_at_1"].ci95
+
+
+def test_the_interval_over_emotions_depends_on_the_mean_of_an_emotion_and_not_on_its_variants():
+    def ci95(times):
+        tasks = [
+            TaskSamples(
+                one.task_id,
+                one.original,
+                {d: [each for each in one.variants[d] for _ in range(times)] for d in D},
+                {d: [name for name in one.emotions[d] for _ in range(times)] for d in D},
+            )
+            for one in with_emotions(("tired",))
+        ]
+        return score(tasks, speaks_for="tasks+emotions").ci95
+
+    assert ci95(2) == pytest.approx(ci95(1), abs=1e-3)
+    # Eight emotions, one of which scores 0 and the others 1: about 0.92 - 2.36 * 0.28 / sqrt(8).
+    assert ci95(1)[0] == pytest.approx(0.70, abs=0.03)
+
+
+def test_a_worst_case_has_as_many_variants_as_every_task_and_at_most_five():
+    def task(*sizes, original=True):
+        variants = {d: [None] * size for d, size in zip(D, sizes, strict=False)}
+        return SimpleNamespace(original=original or None, variants=variants)
+
+    assert subset_size([task(1, 2), task(4)]) == 3
+    assert subset_size([task(2, 2, 2), task(9)]) == 5
+    assert subset_size([task(4), task(0), task(1, original=False)]) == 4
+    assert subset_size([task(0)]) == 5
+    assert subset_size([task(1)]) == 1
 
 
 def test_intervals_over_emotions_need_their_names():
