@@ -280,17 +280,21 @@ class CompletionJudge:
         for completion in completions:
             extraction = extracted[completion.text, completion.finish_reason]
             if extraction.program is None:
-                verdict = StoredVerdict(cause=extraction.cause or "no_code", detail="", seconds=0.0)
+                sample = JudgedSample(
+                    completion=completion,
+                    program=None,
+                    cause=extraction.cause or "no_code",
+                    detail="",
+                )
             else:
                 verdict = verdicts[extraction.program]
-            judged.append(
-                JudgedSample(
+                sample = JudgedSample(
                     completion=completion,
                     program=extraction.program,
                     cause=verdict.cause,
                     detail=verdict.detail,
                 )
-            )
+            judged.append(sample)
         return tuple(judged)
 
     def _passing_examples(self, programs: Iterable[str], task: Task, check: Check) -> set[str]:
