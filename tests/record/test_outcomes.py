@@ -139,6 +139,12 @@ def compared(*figures, model="m", baseline_model="m", suites=None, **fields):
             "failed",
             "AUC-E of s (m) changed by 0 (95 % interval -0.1 to 0.3), more than 0.05 allowed",
         ),
+        (
+            "fail",
+            {"difference": 0.0, "ci95": (-0.1, 0.3)},
+            "failed",
+            "AUC-E of s (m) changed by 0 (95 % interval -0.3 to 0.1), more than 0.05 allowed",
+        ),
         ("inconclusive", {}, "skipped", "inconclusive: AUC-E is open"),
         ("fail", {"margin": None}, "passed", ""),
         (

@@ -160,6 +160,24 @@ def test_built_programs_are_kept_up_to_a_number_of_characters(
     assert len(built) == 1
 
 
+@pytest.mark.parametrize("builds", [True, False])
+def test_a_program_that_cannot_be_built_has_the_cause_of_its_runtime(
+    store, sandbox, monkeypatch, builds
+):
+    class Failing(Runtime):
+        def prepare(self, *_, **__):
+            return Failure(cause="syntax", detail="line 1: " + "x" * 9000)
+
+    Failing.builds = builds
+    monkeypatch.setattr("pytest_promptse.run._judge.runtime_of", lambda *_: Failing())
+    [sample] = CompletionJudge(store, lambda: sandbox).judge(
+        SUITE.variants[0], completions(RIGHT), CHAT, check_of(passing)
+    )
+    assert sample.cause == "syntax"
+    assert sample.detail.startswith("line 1: xxx")
+    assert len(sample.detail) < 5000
+
+
 def test_a_program_that_cannot_be_loaded_has_the_cause_of_the_sandbox(store, sandbox):
     assert judge(store, sandbox, [BROKEN], CountedCheck()) == ["syntax"]
 

@@ -220,6 +220,19 @@ def test_a_suite_that_cannot_be_scored_still_shows_what_was_measured(run_log, bu
     assert {v.pass_rate for v in record.tasks[0].variants} == {0.0}
 
 
+def test_a_control_that_cannot_be_scored_has_its_pass_rate_alone(run_log, build):
+    suite = plan(variants=2, samples=4, distances="0.3", control="neutral", mode="promptse")
+    measure(run_log, suite)
+    for number, planned in enumerate(suite.controls):
+        logprob = None if number else -2.0
+        row = row_of(suite, planned, ("", "", "", "wrong_answer"), logprob=logprob)
+        run_log.add(replace(row, control=True))
+    scored, alone = build().tasks[0].controls
+    assert (scored.pass_rate, alone.pass_rate) == (0.75, 0.75)
+    assert scored.score == pytest.approx(1.0 + scored.delta)
+    assert (alone.score, alone.delta) == (None, None)
+
+
 def test_the_record_compares_the_subgroups_of_variants(run_log, build):
     suite = plan(["a", "b"], variants=2, samples=4, distances="0.1,0.3")
     measure(run_log, suite, variant=("", "", "", "wrong_answer"))
