@@ -124,6 +124,7 @@ def session_of(tmp_path, monkeypatch):
         if worker:
             config.workerinput, config.workeroutput = {"promptse_run": "x"}, {}
         monkeypatch.setattr(_session, "PromptseRun", partial(Run, record=record))
+        monkeypatch.setattr(_session, "handle_signals", lambda one: calls.append(("signals", one)))
         session: Any = promptse_session(config)
         session.config, session.calls = config, calls
         return session
@@ -190,6 +191,7 @@ def test_the_run_starts_with_what_the_selected_items_need(session_of, monkeypatc
         planned.job.key for planned in (*suite.variants, other.variants[0])
     ]
     assert lines == ["promptse: reference; sandbox of tests", "the store is old"]
+    assert session.calls == [("signals", session.config)]
 
 
 def test_a_kernel_without_landlock_is_named(session_of, monkeypatch):
@@ -218,6 +220,7 @@ def test_a_dry_run_shows_its_plan_and_runs_no_test(session_of):
     assert plan_line == "promptse: plan for m: 2 variants, 0 jobs"
     assert outlook.startswith(f"promptse: plan for {suite.id}, max_drop 0.1 fails")
     assert session.run.calls == [("make", 2)]
+    assert session.calls == []
     assert session.pytest_runtestloop(SimpleNamespace(testsfailed=0)) is True
     assert session.pytest_runtestloop(SimpleNamespace(testsfailed=1)) is None
     assert session_of().pytest_runtestloop(SimpleNamespace(testsfailed=0)) is None
