@@ -109,9 +109,15 @@ def test_a_solved_task_takes_what_an_attempt_takes_over_the_share_that_solve(ask
 def test_uneven_sampling_is_said(ask):
     made = ask(a=[1.0, 0.5], b=[0.5, 1.0])
     assert not made.rankings[0].uneven
-    last = replace(made.tasks[-1], original=replace(made.tasks[-1].original, n=64))
-    [ranking] = rank_templates(replace(made, tasks=[*made.tasks[:-1], last]))
-    assert any("different numbers of samples" in remark for remark in remarks(ranking))
+    *tasks, last = made.tasks
+    *variants, variant = last.variants
+    for more in (
+        replace(last, original=replace(last.original, n=64)),
+        replace(last, variants=[*variants, replace(variant, n=64)]),
+    ):
+        [ranking] = rank_templates(replace(made, tasks=[*tasks, more]))
+        assert ranking.uneven
+        assert any("different numbers of samples" in remark for remark in remarks(ranking))
 
 
 def test_the_sentence_that_decides_says_what_is_solved_more(ask):

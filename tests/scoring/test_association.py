@@ -45,6 +45,13 @@ def test_few_pairs_have_no_interval_and_fewer_nothing():
     assert [c.ci95 for c in correlations(*five, intervals=False)] == [None] * 3
 
 
+def test_resamples_in_which_one_side_does_not_vary_are_left_out():
+    rare, all_differ = [0, 0, 0, 0, 1], [2, 1, 3, 4, 5]
+    for sides in ((rare, all_differ), (all_differ, rare)):
+        for found in correlations(*sides):
+            assert -1.0 <= found.ci95[0] < found.ci95[1] <= 1.0
+
+
 def test_equal_figures_agree_even_if_they_are_zero_or_do_not_vary():
     found = agreement([0.0, 0.0], [0.0, 0.0])
     assert (found.smape, found.r2, found.mae) == (0.0, None, 0.0)
