@@ -89,6 +89,19 @@ def test_what_a_suite_without_rounds_could_not_measure_widens_no_interval(store)
     assert estimates[0] == estimates[1] is not None
 
 
+def test_variants_of_all_later_rounds_widen_the_intervals(store):
+    run_log = RunLog(store, "run")
+    suite = plan(TASKS, distances="0.3", variants=2, samples=8, original_samples=8)
+    measure(run_log, suite, variant=("",) * 6 + ("wrong_answer",) * 2, original=("",) * 8)
+
+    def ci95(*looks):
+        row = replace(suite.row, looks=[*looks])
+        return Scores(run_log).of(row).estimates["drop"].ci95
+
+    assert ci95(1, 2, 12) == ci95(1, 3, 12)
+    assert ci95(1, 2, 12)[1] > ci95(1, 3, 2)[1]
+
+
 @pytest.mark.parametrize("options", [{"min_odds_ratio": 0.5}, {"min_robust_pass": 0.01}])
 def test_figures_that_a_loss_brings_to_0_can_always_fail(decide, options):
     """So their gates pass although the originals solve little."""
