@@ -11,7 +11,7 @@ from record_schema import check_record, schema_validator
 
 from pytest_promptse.errors import RecordError
 from pytest_promptse.record._files import encode
-from pytest_promptse.record._schema import decode
+from pytest_promptse.record._schema import Record, decode
 
 # Records that released versions wrote, named after them. Once its version is released, a record is
 # never written again, since it tests that old records stay readable.
@@ -109,6 +109,13 @@ def test_reading_refuses_what_the_schema_refuses():
 def test_what_cannot_be_read_is_said_in_one_line(text, said):
     with pytest.raises(RecordError, match=said):
         decode(text.encode(), where="run.json")
+
+
+def test_a_file_that_is_no_record_is_named_by_its_path(tmp_path):
+    path = tmp_path / "other.json"
+    path.write_text("[1]")
+    with pytest.raises(RecordError, match=r"other\.json is not a result record"):
+        Record.load(path)
 
 
 def test_fields_of_a_later_release_are_no_obstacle():
