@@ -31,6 +31,7 @@ tests and has no faults of the kinds return, argument and statement.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import math
 import os
@@ -248,7 +249,8 @@ class Copy:
         trees = output("git", "rev-parse", "HEAD:pytest_promptse", "HEAD:tests", cwd=ROOT).split()
         version = "-".join(tree[:8] for tree in trees)
         names = sorted(folders)
-        name = "-".join(Path(folder).stem for folder in names)
+        # A digest, since many names make too long a name of a file.
+        name = hashlib.sha256("\n".join(names).encode()).hexdigest()[:8]
         recorded = self.work / f"reach-{name}-{version}.json"
         if not recorded.exists():
             print(f"recording which lines {', '.join(names)} reach", flush=True)
