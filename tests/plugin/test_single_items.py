@@ -11,6 +11,7 @@ from planned_suites import plan, row_of
 from pytest_promptse.errors import NotScoredError, NotStoredError
 from pytest_promptse.plugin import _items
 from pytest_promptse.plugin._baseline_items import ComparisonResult
+from pytest_promptse.plugin._checks import TASK
 from pytest_promptse.plugin._collection import SuiteFileItem
 from pytest_promptse.plugin._items import run_function, run_suite_file_item
 from pytest_promptse.plugin._results import DETAILS, NOT_SCORED, NOTES, RESULT_WORD
@@ -251,3 +252,91 @@ def test_an_item_of_a_suite_file_is_in_the_line_of_its_task(request):
     item = SuiteFileItem.from_parent(request.node.parent, name="add[x]", target=None, line=7)
     assert item.reportinfo() == (request.node.path, 6, "add[x]")
     assert TARGET not in item.stash
+
+
+def body(candidate, data):
+    assert candidate(data)
+
+
+def function_item(*, fixtures, **changed):
+    """Return a marked test function, whose fixtures have these modules from outermost to last."""
+    definitions = {
+        name: [
+            SimpleNamespace(func=SimpleNamespace(__module__=module), scope="session")
+            for module in modules
+        ]
+        for name, modules in fixtures.items()
+    }
+    suite = plan(variants=1, distances="0.3", samples=4, original_samples=4)
+    target = list(targets_of(suite, PARTS, NodeIds(None)))[1]
+    values = {
+        "stash": pytest.Stash(),
+        "nodeid": f"{suite.id}[x]",
+        "name": "test_a[x]",
+        "originalname": "test_a",
+        "path": Path(__file__),
+        "parent": None,
+        "obj": body,
+        "function": body,
+        "fixturenames": ["candidate"],
+        "funcargs": {},
+        "session": SimpleNamespace(stash=pytest.Stash()),
+        "user_properties": [],
+        "_fixtureinfo": SimpleNamespace(name2fixturedefs=definitions, argnames=("candidate",)),
+        "config": SimpleNamespace(
+            option=SimpleNamespace(usepdb=False, trace=False, fulltrace=False),
+            rootpath=Path("/root"),
+        ),
+    } | changed
+    values["stash"][TARGET] = target
+    return SimpleNamespace(**values), suite
+
+
+def run_of(suite, measuring):
+    return SimpleNamespace(
+        settings=suite.settings,
+        sandbox=SimpleNamespace(isolation_level="none"),
+        needed_descriptors=set(),
+        measuring=measuring,
+    )
+
+
+def test_a_verdict_depends_on_the_modules_of_the_function_and_of_its_fixtures(monkeypatch):
+    asked = []
+
+    def digest(modules, root):
+        asked.append((modules, root))
+        return "digest"
+
+    monkeypatch.setattr(_items, "source_digest", digest)
+    measuring = Measuring()
+    item, suite = function_item(fixtures={"data": ["conftest", "test_a"], "own": ["own"]})
+    assert run_function(item, run_of(suite, measuring)) is True
+    assert asked == [({__name__, "test_a", "own"}, Path("/root"))]
+    assert measuring.calls == ["end_before", "measure"]
+    monkeypatch.setattr(_items, "source_digest", lambda *_: "another digest")
+    run_function(item, run_of(suite, measuring))
+    named, _ = function_item(fixtures={}, originalname="test_b")
+    run_function(named, run_of(suite, measuring))
+    assert len({check.key for check in measuring.checks}) == 3
+    assert {check.door for check in measuring.checks} == {"candidate"}
+
+
+@pytest.mark.parametrize("changes_modules", [True, False])
+@pytest.mark.parametrize("calls_check", [True, False])
+def test_a_function_that_only_calls_the_check_of_its_task_shares_a_process(
+    monkeypatch, changes_modules, calls_check
+):
+    def of_task(task, candidate):
+        task.check(candidate)
+
+    monkeypatch.setattr(_items, "source_digest", lambda *_: "digest")
+    measuring = Measuring()
+    function = of_task if calls_check else body
+    item, suite = function_item(fixtures={}, obj=function, function=function)
+    run_function(item, run_of(suite, measuring))
+    [*_, check] = measuring.checks
+    task = SimpleNamespace(may_change_modules=changes_modules)
+    assert check.process.prepare(task) is (changes_modules or not calls_check)
+    assert item.stash[TASK] is task
+    check.process.restore()

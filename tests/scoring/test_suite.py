@@ -298,6 +298,17 @@ def test_intervals_over_reruns_hold_the_tasks_fixed():
     assert not any("tasks are few" in line for line in reruns.warnings)
 
 
+def test_a_rerun_of_a_light_suite_may_lose_more_rather_than_less():
+    """A loss that is near 0 can only grow, so the interval is longer on this side."""
+    tasks = [TaskSamples("t", passes(6, 8), {d: [passes(4, 8)] * 4 for d in D})]
+    options = FAST | {"resamples": 4000}
+    found = score_suite(
+        tasks, distances=D, mode="light", weighting="uniform", speaks_for="reruns", **options
+    )
+    for low, _ in found.elasticity_ci95.values():
+        assert low == pytest.approx(0.37, abs=0.05)
+
+
 def test_the_order_of_the_tasks_does_not_change_intervals_over_reruns():
     tasks = suite(5)
     options = {"distances": D, "mode": "promptse", "speaks_for": "reruns", **FAST}
