@@ -116,8 +116,37 @@ def test_depth_is_limited_on_both_ends():
 def test_a_value_that_contains_itself_is_refused():
     value = []
     value.append(value)
-    with pytest.raises(wire.WireError):
+    with pytest.raises(wire.WireError, match="contains itself"):
+        encode([{"a": value}])
+
+
+def test_a_container_that_a_value_has_twice_counts_twice():
+    value, steps, atoms = [], [wire.LIST, 0], []
+    for number in range(60):
+        value = [value, value]
+        steps += [wire.ATOMS, 1, wire.SAME, 1, wire.LIST, 2]
+        atoms.append(2 * number)
+    with pytest.raises(wire.TooLargeError, match="parts"):
         encode(value)
+    with pytest.raises(wire.TooLargeError, match="parts"):
+        decode(json.dumps([steps, atoms]).encode())
+    grid = [[0] * 1000] * 1000
+    assert decode(encode(grid)) == grid
+
+
+def test_the_depth_of_a_container_counts_where_it_is_again():
+    steps, atoms = [wire.LIST, 0], []
+    for number in range(1000):
+        steps += [wire.ATOMS, 1, wire.SAME, 1, wire.LIST, 1]
+        atoms.append(2 * number)
+    with pytest.raises(wire.TooLargeError, match="deeper"):
+        decode(json.dumps([[*steps, wire.LIST, 1001], atoms]).encode())
+
+
+def test_the_number_of_a_repeated_container_is_an_atom():
+    steps = [wire.LIST, 0, wire.ATOMS, 2, wire.INT, 1, wire.ATOMS, 0, wire.SAME, 1, wire.LIST, 3]
+    with pytest.raises(wire.WireError, match="number"):
+        decode(json.dumps([steps, [0, "0x0"]]).encode())
 
 
 def test_size_is_limited_on_both_ends():

@@ -140,8 +140,6 @@ _SIZES: dict[int, tuple[int, int]] = {
 _SIZE = (160, 8)
 # Messages with fewer steps need no check of memory and depth.
 _MANY_STEPS = 20_000
-# Levels that a message adds around a value.
-_WRAPPING = 5
 # From this number of values on, all are hashed once, since a check may do so later.
 _TRIAL_FROM = 2048
 # Types whose hashes a program can choose. Hashes of str and bytes depend on a secret. Smaller
@@ -207,8 +205,8 @@ class _Reader:
     def read(self, steps: list[int], atoms: list[Any]) -> Any:
         if len(steps) > _MANY_STEPS:
             _check_memory(steps)
-        if len(steps) > 2 * MAX_DEPTH:
-            _check_depth(steps)
+        if len(steps) > 2 * MAX_DEPTH or wire.SAME in steps[::2]:
+            wire.require_extent(steps, atoms)
         stack: list[Any] = []
         position = 0
         pairs = iter(steps)
@@ -270,24 +268,6 @@ def _check_memory(steps: list[int]) -> None:
             room -= fixed + each * count
     if room < 0:
         raise WireError(f"the value takes more than {wire.MAX_MEMORY} bytes")
-
-
-def _check_depth(steps: list[int]) -> None:
-    """Raise WireError for a value that is nested too deeply, whatever it is made of.
-
-    Python's own functions, such as ``repr``, end the process if a value is too deep.
-    """
-    depths: list[int] = []
-    pairs = iter(steps)
-    for operation, count in zip(pairs, pairs, strict=True):
-        if operation == ATOMS:
-            depths += [0] * count
-            continue
-        cut = max(len(depths) - count, 0)
-        depth = 1 + max(depths[cut:], default=0)
-        if depth > MAX_DEPTH + _WRAPPING:
-            raise WireError(f"the value is nested deeper than {MAX_DEPTH} levels")
-        depths[cut:] = [depth]
 
 
 # Decodes without searching for white space around the text, since a message has none.

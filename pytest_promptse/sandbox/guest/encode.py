@@ -126,6 +126,8 @@ class _Writer:
                     self.build(inner, len(parts), item)
                     continue
                 if len(pending) > MAX_DEPTH:
+                    if any(outer is item for *_, outer in pending):
+                        raise TooLargeError("the value contains itself")
                     raise TooLargeError(f"the value is nested deeper than {MAX_DEPTH} levels")
                 pending.append((items, operation, count, whole))
                 items, operation, count, whole = iter(parts), inner, len(parts), item
@@ -215,6 +217,8 @@ def encode(
     """
     writer = _Writer(other, known)
     writer.write(value)
+    if wire.SAME in writer.steps[::2]:
+        wire.require_extent(writer.steps, writer.atoms)
     if made is not None:
         made += writer.made
     message = "".join(_json([writer.steps, writer.atoms], 0)).encode("utf-8", "surrogatepass")

@@ -26,6 +26,8 @@ from pytest_promptse.sandbox.guest.unpatched import __builtins__
 MAX_BYTES = 32 * 2**20
 MAX_PARTS = 3_600_000
 MAX_DEPTH = 600
+# Levels that a message adds around a value.
+_WRAPPING = 5
 MAX_MEMORY = 256 * 2**20
 MAX_RANGE = 1_000_000
 MAX_EXPONENT = 10_000
@@ -94,6 +96,52 @@ class WireError(Exception):
 
 class TooLargeError(WireError):
     """A value that is too large or too deep for one message."""
+
+
+class InUseError(WireError):
+    """A change of the other side does not fit what this side is doing with the value."""
+
+
+def require_extent(steps: list[int], atoms: list[Any]) -> None:
+    """Require that a value is neither too deep nor too large, with each `SAME` as a copy.
+
+    Functions such as ``repr`` go through a container as often as the value has it, and end the
+    process if a value is too deep, whatever it is made of.
+
+    Raises
+    ------
+    TooLargeError
+        If it is.
+    """
+    # Of the values on the stack, and of those with a number.
+    depths: list[int] = []
+    sizes: list[int] = []
+    made: list[tuple[int, int]] = []
+    position, is_atom = 0, False
+    pairs = iter(steps)
+    for operation, count in zip(pairs, pairs, strict=True):
+        if operation == ATOMS:
+            depths += [0] * count
+            sizes += [1] * count
+            position += count
+            is_atom = is_atom or count > 0
+        else:
+            cut = max(len(depths) - count, 0)
+            depth, size = 1 + max(depths[cut:], default=0), 2 + sum(sizes[cut:])
+            if operation == SAME:
+                # What was built has no value at this point.
+                number = atoms[position - 1] if is_atom and position <= len(atoms) else None
+                if type(number) is not int:
+                    raise WireError("no container has this number")
+                if 0 <= number < len(made):
+                    depth, size = made[number]
+            if depth > MAX_DEPTH + _WRAPPING:
+                raise TooLargeError(f"the value is nested deeper than {MAX_DEPTH} levels")
+            if size > MAX_PARTS:
+                raise TooLargeError("the value has too many parts")
+            made.append((depth, size))
+            depths[cut:], sizes[cut:] = [depth], [size]
+            is_atom = False
 
 
 class Built(NamedTuple):

@@ -1,4 +1,6 @@
-"""Laws 1 and 6: what a value, an exception or a context of the program says of itself."""
+"""Laws 1, 5 and 6: what a value, an exception or a context of the program says of itself."""
+
+import copy
 
 import pytest
 from scripted_answers import attack
@@ -436,3 +438,16 @@ def test_a_fraction_with_parts_of_its_own(candidate):
 def test_a_value_that_says_what_its_content_says(candidate):
     got = candidate(3)
     assert -got == -3 and abs(got) == 3 and int(got) == 3 and round(got) == 3
+
+
+@attack(
+    5,
+    "def f():\n    b = []\n    for _ in range(60): b = [b, b]\n    return b",
+    "def f():\n    b = {}\n    for _ in range(60): b = {'x': b, 'y': b}\n    return b",
+    "def f():\n    b = ()\n    for _ in range(40): b = ([b], [b])\n    return [b, [b]]",
+    honest="def f(): return [[]]",
+)
+def test_a_value_that_has_itself_in_two_places_at_each_level(candidate):
+    out = candidate()
+    assert str(out)[:10] == "[[]]"
+    assert copy.deepcopy(out) == [[]]
