@@ -144,7 +144,6 @@ class Candidate(EntryPoint):
         self._surroundings: CheckSurroundings | None = None
         self._is_closed = False
         self._has_class = False
-        self._has_kept = False
         # The assertions of the check that have failed, as far as they are known.
         self.failed: list[BaseException] = []
         self.requests = 0
@@ -562,18 +561,13 @@ class Candidate(EntryPoint):
                 f"program in {self._language}; pass the text, or take the fixture 'program'"
             )
 
-    def _announce_change(self) -> None:
-        """Call the hook before the program changes an argument that it has kept."""
-        if self._has_kept:
-            self._announce_loan()
-
     def _share(self, shared: _Shared) -> Any:
         """Return a container of the program: the check's copy if it has one, with the content."""
-        self._announce_change()
+        twins, number = self._check_objects.twins, of_program(shared.number)
+        if shared.is_new and twins.parts(number) is not None:  # which may be the check's own
+            self._announce_loan()
         self._program_objects.count(shared.number)
-        return self._check_objects.twins.add(
-            of_program(shared.number), shared.value, is_new=shared.is_new
-        )
+        return twins.add(number, shared.value, is_new=shared.is_new)
 
     def _send_twins(self, execution: Execution) -> None:
         """Send the program the check's changes to what both have, and drop unused containers."""
@@ -703,12 +697,7 @@ class Candidate(EntryPoint):
                 match message:
                     case ("update", int(number)) if number not in updated:
                         updated.add(number)
-                        self._announce_change()
-                        change = self._receive(
-                            execution, self._check_objects.twins.parts(number), made
-                        )
-                        self._check_objects.update(number, change)
-                        del change
+                        self._take_update(execution, number, made)
                         continue
                     case ("kept", list(kept)):
                         continue
@@ -741,6 +730,15 @@ class Candidate(EntryPoint):
                 # Its traceback has this frame, so only the collector could free the exception.
                 del message, error, made
 
+    def _take_update(self, execution: Execution, number: int, made: list[Any]) -> None:
+        """Take a change of what both have, which may contain the check's own containers."""
+        self._announce_loan()
+        change = self._receive(execution, self._check_objects.twins.parts(number), made)
+        try:
+            self._check_objects.update(number, change)
+        except wire.InUseError as error:
+            self.break_check(f"{error}; finish reading it (fetchall) before candidate is called")
+
     def _receive(self, execution: Execution, known: Any, made: list[Any]) -> Any:
         data = execution.receive()
         self._answers += 1
@@ -767,7 +765,6 @@ class Candidate(EntryPoint):
         for argument, number in kept:
             if may_be_twin(argument):
                 self._program_objects.count(number)
-                self._has_kept = True
                 self._check_objects.twins.add(of_program(number), argument)
 
     def _announce_loan(self) -> None:

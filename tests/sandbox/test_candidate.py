@@ -2,6 +2,7 @@ import contextlib
 import gc
 import itertools
 import pickle
+import sqlite3
 import sys
 import threading
 import time
@@ -447,6 +448,56 @@ def test_a_result_that_the_program_chose_is_an_exception_there(load):
     candidate = load("def f(make): return make('lock')")
     with pytest.raises(TypeError, match="a result cannot be sent"):
         candidate({"lock": threading.Lock()}.get)
+
+
+@pytest.fixture
+def database():
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE t(a)")
+        connection.executemany("INSERT INTO t VALUES (?)", [(1,), (2,), (3,)])
+        connection.commit()
+        yield connection
+
+
+def test_a_database_that_the_check_is_reading_cannot_be_changed(sandbox, database):
+    program = "def f(c): c.execute('UPDATE t SET a = a + 1')"
+    cursor = database.execute("SELECT a FROM t")
+    cursor.fetchone()
+    with (
+        pytest.raises(TaskError, match="fetchall"),
+        sandbox.load(program, entry_point="f") as candidate,
+        pytest.raises(BrokenCheck, match="fetchall"),
+    ):
+        candidate(database)
+
+
+def test_a_database_that_the_program_is_reading_cannot_be_changed(load, database):
+    rows = load("def f(c): yield from c.execute('SELECT a FROM t')")(database)
+    next(rows)
+    database.execute("UPDATE t SET a = a + 1")
+    database.commit()
+    with pytest.raises(ProgramStopped, match="being read"):
+        next(rows)
+
+
+@pytest.mark.parametrize("change", ["self.all[0].clear()", "self.all[0][0] = 2"])
+def test_the_hook_is_called_before_a_list_of_the_check_changes(sandbox, change):
+    class Loan(BaseException):
+        pass
+
+    def hook():
+        raise Loan
+
+    program = f"class f:\n    def __init__(self): self.all = []\n    def count(self): {change}"
+    own = [1]
+    with sandbox.load(program, entry_point="f", before_loan=hook) as candidate:
+        made = candidate()
+        made.all.append(own)
+        items = made.all
+        items.append(own)
+        with pytest.raises(Loan):
+            made.count()
+    assert own == [1]
 
 
 ORDERED = "class f:\n    def __lt__(self, other): {body}\n    __eq__ = __sub__ = __lt__"

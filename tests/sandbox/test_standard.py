@@ -4,6 +4,7 @@ import argparse
 import array
 import collections
 import functools
+import gc
 import io
 import ipaddress
 import operator
@@ -21,7 +22,8 @@ from pathlib import Path
 import pytest
 
 from pytest_promptse.sandbox.guest import standard
-from pytest_promptse.sandbox.guest.wire import WireError
+from pytest_promptse.sandbox.guest.containers import is_container
+from pytest_promptse.sandbox.guest.wire import InUseError, WireError
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "candidate.md"
 
@@ -124,6 +126,31 @@ def test_a_database_with_a_file_is_not_sent(tmp_path):
     connection = sqlite3.connect(tmp_path / "people.db")
     assert standard.parts_of(connection, to_program=True) is None
     connection.close()
+
+
+def test_a_database_whose_cursor_is_being_read_is_not_changed():
+    ours, theirs = database(), database()
+    theirs.execute("CREATE TABLE other(a)")
+    name, *parts = standard.parts_of(theirs, to_program=True)
+    ours.execute("CREATE TABLE numbers(a)")
+    ours.executemany("INSERT INTO numbers VALUES (?)", [(1,), (2,)])
+    ours.commit()
+    cursor = ours.execute("SELECT a FROM numbers")
+    row = cursor.fetchone()
+    with pytest.raises(InUseError):
+        standard.update(standard.KINDS[name], ours, parts)
+    assert [row, *cursor.fetchall()] == [(1,), (2,)]
+    standard.update(standard.KINDS[name], ours, parts)
+    assert ours.execute("SELECT name FROM sqlite_schema").fetchall() == [("people",), ("other",)]
+    close_database(ours)
+    close_database(theirs)
+
+
+@pytest.mark.parametrize("value", VALUES, ids=standard.kind_of)
+def test_the_parts_of_a_value_are_no_containers_of_it(value):
+    held = {id(part) for part in gc.get_referents(value) if is_container(part)}
+    assert held.isdisjoint(map(id, standard.parts_of(value, to_program=True)))
+    close_database(value)
 
 
 def test_the_documentation_lists_every_kind_that_is_sent_or_lent():

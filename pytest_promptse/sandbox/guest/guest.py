@@ -161,6 +161,7 @@ class Guest:
             "signature": lambda value: objects.parameters_of(value, keep_defaults=True),
             "start": self.start,
             "step": self.step,
+            "fail": _fail,
         }
 
     # -- values ---------------------------------------------------------------------------------
@@ -255,11 +256,14 @@ class Guest:
         `known` are the values of the callback's message, which may have changed.
         """
         self.turn.take()
+        failed: wire.WireError | None = None
         while True:
             made: list[Any] = []
             verb, *args = decode(receive(self.channel), self.build, known, made)
             if verb in ("return", "raise"):
                 containers.update(known, args[1])
+                if failed is not None:
+                    raise failed
                 if verb == "raise":
                     raise args[0]
                 return args[0]
@@ -269,11 +273,20 @@ class Guest:
             elif verb == "surroundings":
                 self.surroundings.adopt(args[0])
             elif verb == "update":
-                known_parts = self.twins.parts(args[0])
-                change = decode(receive(self.channel), self.build, known_parts)
-                self.twins.update(args[0], *change)
+                failed = self.take_update(args[0]) or failed
+            elif failed is not None:
+                self.reply("fail", [failed], containers.Containers(made))
             else:
                 self.reply(verb, args, containers.Containers(made))
+
+    def take_update(self, number: int) -> wire.WireError | None:
+        """Take a change of what both have. Return the error that the next answer shall be."""
+        change = decode(receive(self.channel), self.build, self.twins.parts(number))
+        try:
+            self.twins.update(number, *change)
+        except wire.InUseError as error:
+            return error
+        return None
 
     def reply(self, verb: str, args: list[Any], passed: containers.Containers) -> None:
         """Answer a request, whose message had the values `passed`."""
@@ -500,6 +513,10 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "copy": lambda value: _copy().copy(value),
     "deepcopy": lambda value: _copy().deepcopy(value),
 }
+
+
+def _fail(error: BaseException) -> NoReturn:
+    raise error
 
 
 def _copy() -> Any:

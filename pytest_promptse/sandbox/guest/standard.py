@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_promptse.sandbox.guest.containers import replace
 from pytest_promptse.sandbox.guest.decode import take
 from pytest_promptse.sandbox.guest.unpatched import __builtins__, importlib
-from pytest_promptse.sandbox.guest.wire import WireError, words
+from pytest_promptse.sandbox.guest.wire import InUseError, WireError, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -171,8 +171,11 @@ def _update_database(connection: Any, data: bytes, by_name: bool, level: str | N
         source.deserialize(data)
         try:
             source.backup(connection)
-        except find("sqlite3", "OperationalError"):  # a cursor is being read
-            connection.deserialize(data)
+        except find("sqlite3", "OperationalError") as error:
+            if "in use" not in str(error):
+                raise
+            # `deserialize` would free the memory that the cursor reads.
+            raise InUseError("a cursor of the changed database is being read") from None
         finally:
             source.close()
     connection.row_factory = find("sqlite3", "Row") if by_name else None
@@ -246,7 +249,7 @@ KINDS: dict[str, Kind] = {
         _make("re.compile"),
     ),
     "functools.partial": Kind(
-        lambda value: (value.func, value.args, value.keywords),
+        lambda value: (value.func, value.args, dict(value.keywords)),
         (object, tuple, dict),
         lambda function, args, names: find("functools", "partial")(function, *args, **names),
         to_program=True,
@@ -339,6 +342,8 @@ def update(kind: Kind, value: Any, parts: Any) -> None:
 def _strictly(work: Any, *parts: Any) -> Any:
     try:
         return work(*parts)
+    except InUseError:
+        raise
     except Exception as error:  # noqa: BLE001 - such as re.error or sqlite3.Error, which a check may expect
         raise WireError(f"a value is malformed: {str(error)[:200]}") from None
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import datetime
+import functools
 import inspect
 import io
 import types
@@ -332,3 +333,20 @@ SEEN = [1]
 def test_an_argument_that_is_kept_is_as_before(candidate):
     assert SEEN == [1]
     assert candidate(SEEN) == candidate([5]) == 1
+
+
+FORGED = (
+    'NAMES["containers"].Containers.changes = lambda self:'
+    " {{n: {} for n, v in enumerate(self.values) if type(v) is dict and v}}\n    return {}"
+)
+
+
+@attack(
+    1,
+    *frames(FORGED.format({"base": 10}, 101), FORGED.format({}, 101)),
+    "def f(x):\n    x.keywords['base'] = 10\n    return 101",
+    honest="def f(x): return x('101')",
+)
+def test_a_partial_is_a_copy(candidate):
+    parse = functools.partial(int, base=2)
+    assert candidate(parse) == parse("101")
