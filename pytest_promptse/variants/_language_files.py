@@ -57,6 +57,10 @@ class MadeOnUse(Mapping[str, _T]):
             self._made[name] = self._make(name)
         return self._made[name]
 
+    def __contains__(self, name: object) -> bool:
+        # The method of `Mapping` would make the value.
+        return name in self._names
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from pytest_promptse.errors import VariantError
 from pytest_promptse.tasks._plainyaml import parse
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._generate import Selection, generate
+from pytest_promptse.variants._language_files import MadeOnUse
 from pytest_promptse.variants._library_files import load_library
 from pytest_promptse.variants._lint import Lint
 from pytest_promptse.variants.rules._rewriter import RulesRewriter
@@ -276,3 +278,12 @@ def test_introductions_stay_unless_sentences_are_added_that_take_their_place(tmp
         introductions[name] = load_library(tmp_path / name).languages["en"].introductions
     assert introductions["cues"] == introductions["shipped"]
     assert "tired" not in {emotion for emotion, _, _ in introductions["sentences"]}
+
+
+def test_what_a_prompt_refuses_is_found_without_reading_the_phrases_of_a_language():
+    shipped = load_library()
+    made = []
+    library = replace(shipped, languages=MadeOnUse(shipped.languages, made.append))
+    assert library.refused_by("I've been staring at this for hours. Write `f(x)`, please.")
+    assert "en" in library.languages
+    assert made == []
