@@ -442,13 +442,14 @@ class Candidate(EntryPoint):
     def can_send(self, value: Any) -> bool:
         """Return whether the program can be given `value`."""
         with self._lock:
-            known, self._check_objects = self._check_objects, CheckObjects()
+            # Nothing is sent, so the objects that the encoder registers are dropped.
+            registered, self._check_objects = self._check_objects, CheckObjects()
             try:
                 encode(value, self._send_value)
             except wire.WireError as error:
                 return not isinstance(error, CannotCrossError)
             finally:
-                self._check_objects = known
+                self._check_objects = registered
         return True
 
     def has_class(self) -> bool:

@@ -129,7 +129,7 @@ def require_extent(steps: list[int], atoms: list[Any]) -> None:
             cut = max(len(depths) - count, 0)
             depth, size = 1 + max(depths[cut:], default=0), 2 + sum(sizes[cut:])
             if operation == SAME:
-                # What was built has no value at this point.
+                # Only the steps are read here, so the value that has the number is not available.
                 number = atoms[position - 1] if is_atom and position <= len(atoms) else None
                 if type(number) is not int:
                     raise WireError("no container has this number")
