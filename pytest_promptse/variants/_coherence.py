@@ -15,6 +15,7 @@ from pytest_promptse.variants._lint import expansions
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
 FACTS_OF_PROMPTS = frozenset(
     """
@@ -31,6 +32,7 @@ KINDS = frozenset(
 """The kinds of phrases, which are facts too."""
 
 _NO_FACTS: frozenset[str] = frozenset()
+_ANY_CASE = int(re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?])[.!?]*\s+")
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 _CONTRACTED = re.compile(r"['\u2019]")
@@ -47,7 +49,8 @@ class Coherence:
     Parameters
     ----------
     facts
-        The facts that a phrase can assert, each with the pattern that identifies it.
+        The facts that a phrase can assert, each with the pattern that identifies it. A
+        pattern that does not ignore the case is for texts in lower case.
     prompts
         The facts that a prompt can assert, each with its pattern.
     clashes
@@ -73,19 +76,24 @@ class Coherence:
     needs: Mapping[str, frozenset[str]] = field(default_factory=dict)
     prefers: Mapping[str, frozenset[str]] = field(default_factory=dict)
     once: frozenset[str] = frozenset()
-    _known_facts: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)
+    _asserted: dict[str, dict[str, bool]] = field(default_factory=dict, repr=False)
     _stems: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)
 
-    def facts_of(self, snippet: str) -> frozenset[str]:
-        """Return the facts that `snippet` asserts in any of its alternatives."""
-        if snippet not in self._known_facts:
+    def facts_of(self, snippet: str, among: AbstractSet[str] | None = None) -> frozenset[str]:
+        """Return the facts that `snippet` asserts in any of its alternatives.
+
+        With `among`, only these facts are looked for, which takes less time.
+        """
+        names = [*(self.facts if among is None else self.facts.keys() & among)]
+        known = self._asserted.setdefault(snippet, {})
+        if unknown := [name for name in names if name not in known]:
             texts = list(expansions(snippet))
-            self._known_facts[snippet] = frozenset(
-                name
-                for name, pattern in self.facts.items()
-                if any(pattern.search(text) for text in texts)
-            )
-        return self._known_facts[snippet]
+            lower = [text.lower() for text in texts]
+            for name in unknown:
+                pattern = self.facts[name]
+                cased = texts if pattern.flags & _ANY_CASE else lower
+                known[name] = any(map(pattern.search, cased))
+        return frozenset(name for name in names if known[name])
 
     def facts_of_prompt(self, sentences: Iterable[str]) -> frozenset[str]:
         """Return the facts that the sentences of a prompt assert."""

@@ -144,7 +144,7 @@ class LanguageFiles:
         """The facts of the language. An unknown fact in a pair is an error with file and line."""
         marks = self._marks
         return Coherence(
-            facts=_compiled(marks.facts),
+            facts=_compiled_in_lower_case(marks.facts),
             prompts=_compiled(marks.prompts),
             clashes=self._related("clashes", "yields", both_ways=True),
             yields=self._related("yields", both_ways=True),
@@ -180,8 +180,31 @@ class LanguageFiles:
         return {fact: frozenset(others) for fact, others in related.items()}
 
 
+# Escapes and named groups keep their letters.
+_LETTER = re.compile(r"\\.|\(\?P|[^\W\d_]", re.DOTALL)
+
+
 def _compiled(sources: Mapping[str, str]) -> Mapping[str, re.Pattern[str]]:
     return MadeOnUse(sources, lambda name: re.compile(sources[name], re.IGNORECASE))
+
+
+def _compiled_in_lower_case(sources: Mapping[str, str]) -> Mapping[str, re.Pattern[str]]:
+    """Return patterns that find in a text in lower case what `sources` find in any case.
+
+    To ignore the case would take twice as long. A pattern with a part for which the case matters
+    is compiled as it is.
+    """
+
+    def compiled(name: str) -> re.Pattern[str]:
+        if "(?-i" in sources[name]:
+            return re.compile(sources[name], re.IGNORECASE)
+        return re.compile(
+            _LETTER.sub(
+                lambda match: match[0] if len(match[0]) > 1 else match[0].lower(), sources[name]
+            )
+        )
+
+    return MadeOnUse(sources, compiled)
 
 
 # -- shipped files are read once, and those of a user are added ------------------------------------

@@ -148,6 +148,8 @@ FACTS = """\
 facts:
   at-sea: [sail, crew]
   on-land: [train]
+  called-up: [Navy]
+  shouting: ['(?-i:STORM)']
 clashes:
   - [at-sea, on-land]
   - [at-sea, at-sea]
@@ -159,6 +161,10 @@ def test_a_team_adds_facts_and_clashes_of_its_own(folder):
     library = load_library(folder)
     coherence = library.languages["en"].coherence
     assert "at-sea" in coherence.facts_of("We sail at dawn.")
+    # A pattern ignores the case, unless it says otherwise.
+    assert coherence.facts_of("We SAIL for the navy, storm or not.") >= {"at-sea", "called-up"}
+    assert coherence.facts_of("storm", {"shouting"}) == frozenset()
+    assert coherence.facts_of("STORM", {"shouting"}) == {"shouting"}
     assert coherence.clash(frozenset({"at-sea"}), frozenset({"on-land"}))
     assert coherence.clash(frozenset({"on-land"}), frozenset({"at-sea"}))
     assert "new-here" in coherence.facts

@@ -178,12 +178,14 @@ class SentenceGenerator:
         if not candidates:
             return None
         coherence = self.language.coherence
-        facts = {
-            candidate.text: coherence.facts_of(candidate.text) | candidate.facts
-            for candidate in candidates
-        }
         before = self.given.union(*(sentence.facts for sentence in said))
         refused, unmet = coherence.opponents(before), coherence.unmet(before)
+        preferred = coherence.preferred(self.given)
+        facts = {
+            candidate.text: coherence.facts_of(candidate.text, refused | preferred)
+            | candidate.facts
+            for candidate in candidates
+        }
         conflicts = {
             candidate.text: len(refused & facts[candidate.text]) + len(unmet & candidate.facts)
             for candidate in candidates
@@ -192,7 +194,6 @@ class SentenceGenerator:
         if fewest and not self.language.blank:
             return None
         fitting = [candidate for candidate in candidates if conflicts[candidate.text] == fewest]
-        preferred = coherence.preferred(self.given)
         fitting = [
             candidate for candidate in fitting if not preferred.isdisjoint(facts[candidate.text])
         ] or fitting
@@ -210,7 +211,7 @@ class SentenceGenerator:
             plain=text,
             snippets=(drawn.text,),
             length=len(words(text)),
-            facts=facts[drawn.text],
+            facts=coherence.facts_of(drawn.text) | drawn.facts,
             cues={} if self.neutral else dict(drawn.cues),
             is_whole=True,
             manner=drawn.manner,
