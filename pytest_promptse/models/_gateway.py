@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,27 +77,8 @@ class Gateway:
         SettingsError
             If a file is missing or is no certificate or key, or if a key has no certificate.
         """
-        import ssl  # takes 15 ms, and many runs reach no server
-
-        context = ssl.create_default_context()
-        bundle = self._bundle
-        if bundle is not None:
-            flag = "--promptse-ca-bundle" if self.ca_bundle else "the CA bundle of the environment"
-            _load(flag, bundle, lambda: context.load_verify_locations(bundle))
-        certificate = self.client_certificate
-        if self.client_key is not None and certificate is None:
-            raise SettingsError(
-                f"--promptse-client-key: {self.client_key} needs the certificate that it belongs "
-                "to; give --promptse-client-certificate FILE"
-            )
-        if certificate is not None:
-            key = self.client_key
-            _load(
-                "--promptse-client-certificate",
-                f"{certificate} with the key {key}" if key else certificate,
-                lambda: _load_certificate(context, certificate, key),
-            )
-        return context
+        flag = "--promptse-ca-bundle" if self.ca_bundle else "the CA bundle of the environment"
+        return _tls_context(flag, self._bundle, self.client_certificate, self.client_key)
 
     def tls_failure(self, error: ssl.SSLError) -> str:
         """Return what failed when a connection was made, with the remedy for these settings."""
@@ -132,6 +114,33 @@ class Gateway:
     @property
     def _bundle(self) -> str | None:
         return self.ca_bundle or next(filter(None, map(os.environ.get, _CA_VARIABLES)), None)
+
+
+@cache
+def _tls_context(
+    flag: str, bundle: str | None, certificate: str | None, key: str | None
+) -> ssl.SSLContext:
+    """Return the TLS settings, which all clients share, since reading the authorities takes long.
+
+    `flag` names where `bundle` comes from.
+    """
+    import ssl  # takes 15 ms, and many runs reach no server
+
+    context = ssl.create_default_context()
+    if bundle is not None:
+        _load(flag, bundle, lambda: context.load_verify_locations(bundle))
+    if key is not None and certificate is None:
+        raise SettingsError(
+            f"--promptse-client-key: {key} needs the certificate that it belongs to; give "
+            "--promptse-client-certificate FILE"
+        )
+    if certificate is not None:
+        _load(
+            "--promptse-client-certificate",
+            f"{certificate} with the key {key}" if key else certificate,
+            lambda: _load_certificate(context, certificate, key),
+        )
+    return context
 
 
 def _load(flag: str, path: str, read: Callable[[], None]) -> None:
