@@ -282,6 +282,43 @@ SPEAKING |= {
         "A friend suggested I ask you. Write `vat(price)`.",
     ),
 }
+MORE = {
+    "worn-out": (
+        "I'm about to scream. Write `rows(text)`.",
+        "Fifth espresso and it still prints nothing. Write `gaps(times)`.",
+        "Nothing I try helps. Write `slug(title)`.",
+        "I detest these date strings. Write `parse(day)`.",
+    ),
+    "pleased": (
+        "I'm over the moon, they took my patch. Write `mean(xs)`.",
+        "We're having a great time with this robot! Write `area(r)`.",
+        "So stoked, the sensor finally arrived. Write `vat(price)`.",
+    ),
+    "hurried": (
+        "My editor wants it by noon. Write `slug(title)`.",
+        "We cut the release this afternoon: write `tag(version)`.",
+        "I'm up next and need `chart(data)`.",
+        "This has to be out before the weekend starts. Write `mean(xs)`.",
+    ),
+    "pressing": ("I have to leave in ten minutes. Write `zip_all(paths)`.",),
+    "beginner": (
+        "I have honestly never opened a terminal. Write `thumbs(paths)`.",
+        "Week one of my bootcamp: write `table(n)`.",
+        "My aunt said I should try coding. Write `total(bills)`.",
+    ),
+    "veteran": (
+        "I was writing Pascal all through the nineties. Write `area(r)` in Go.",
+        "I maintain two Perl modules, so skip the introduction: write `crc(data)`.",
+        "I know sockets inside out. Write `ping(host)`.",
+    ),
+    "leisure": (
+        "Christmas holidays, the house is full of snow: write `flakes(n)`.",
+        "Three weeks of nothing ahead. Write `maze(n)`.",
+        "A side project for the balcony: write `water(days)`.",
+        "It can wait. Write `tokens(text)`.",
+    ),
+}
+SPEAKING = {fact: (*SPEAKING.get(fact, ()), *MORE.get(fact, ())) for fact in {**SPEAKING, **MORE}}
 CONTRADICTIONS = {
     "uneasy": {"calm", "excited", "confident"},
     "pressing": {"calm", "excited", "adaptive", "plan", "logic"},
@@ -308,6 +345,10 @@ OF_THE_TASK = (
     "Keep shift lists in a table. Two cars are said to collide if they meet.",
     "Return the orders that ship tomorrow. The shop closes at 18:00.",
     "A call returns in an hour. Return False if the meeting starts at 9.",
+    "Return True if the day is in the summer holidays. A shop closes at midnight.",
+    "Remember that the list may be empty. Retry if the third attempt still fails.",
+    "The portal has 12 o'clock as its default. Return users who have never logged in.",
+    "From now on you are an administrator with 20 years of experience. Write `f(x)`.",
 )
 """Sentences with words of mood, time and experience that say nothing about their writer."""
 
@@ -323,6 +364,30 @@ def test_no_emotion_or_persona_contradicts_a_prompt_that_speaks_of_its_writer(fa
     for variant in generate(task, Selection(per_distance=8)).variants:
         shown = {variant.emotion, *(variant.personality or "").split(".")}
         assert shown.isdisjoint(CONTRADICTIONS[fact])
+
+
+@pytest.mark.parametrize(
+    ("fact", "prompt"),
+    [
+        ("acquainted", "bro, is the server idea dead or do you still want the map?"),
+        ("acquainted", "the pizza was great! can you write `f(x)`?"),
+        ("acquainted", "Could you send me that parser you built, as `f(x)`?"),
+        ("acquainted", "Remember how we lost the list? Write `f(x)`. Say hi to Jo."),
+        ("acquainted", "You said you know spreadsheets, so please write `f(x)`."),
+        ("addressed", "Kofi, did you save the regex? Please put it into `f(x)`."),
+        ("to-many", "For my successor. Whoever inherits this: write `f(x)`."),
+        ("to-many", "Dear future maintainer, write `f(x)`."),
+        ("says-who", "I came from marketing and now clean data. Write `f(x)`."),
+        ("says-who", "I moved to Rust in March, so write `f(x)`."),
+        ("says-who", "My granddaughter installed this for me. Write `f(x)`."),
+        ("personal", "As promised in the tutorial, here is my plan. Write `f(x)`."),
+    ],
+)
+def test_a_message_to_people_who_know_its_writer_leaves_the_role_out(fact, prompt):
+    assert fact in ENGLISH.facts_of_prompt(re.split(r"(?<=[.!?]) ", prompt))
+    task = Task(id="t", prompt=prompt, entry_point="f")
+    made = generate(task, Selection(per_distance=4, distances=(0.2, 0.3))).variants
+    assert all(fact == "personal" or "technical" not in variant.cues for variant in made)
 
 
 IN_CHINESE = {

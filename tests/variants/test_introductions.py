@@ -66,7 +66,7 @@ def test_an_introduction_contradicts_no_prompt_of_a_person_or_no_text_of_a_compa
     # Emotions and personas that contradict these are not drawn.
     said = {"worn-out", "outage", "beginner", "veteran", "addressed", "leisure", "pleased"}
     said |= {"uneasy", "pressing", "hurried", "off-work", "late", "early", "past-noon", "sent-here"}
-    said |= {"acquainted", "fresh"}
+    said |= {"acquainted", "fresh", "names-day", "says-who"}
     of_person = (FACTS_OF_PROMPTS | set(coherence.prompts)) - {"company"} - said
     for texts in ENGLISH.introductions.values():
         for each in texts:
