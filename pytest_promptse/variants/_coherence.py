@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 FACTS_OF_PROMPTS = frozenset(
     """
-    called chat company impersonal introduced mail one-liner own-voice passed-on prose role-prompt
-    short stub tagged trouble
+    called chat company impersonal introduced letter mail one-liner own-voice passed-on prose
+    role-prompt short stub tagged trouble
     """.split()  # noqa: SIM905 - a list of words
 )
 """Facts about a prompt that come from the document model, in addition to those from patterns."""

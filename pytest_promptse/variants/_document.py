@@ -212,7 +212,8 @@ class Document:
     @cached_property
     def gives_a_role(self) -> bool:
         """True if the prompt begins with a role or a rule for the model that answers."""
-        first = next((s for s in self.spans if s.start >= self.body and s.kind != "blank"), None)
+        spans = (span for span in self.spans if span.start >= self.body)
+        first = next((span for span in spans if span.kind not in ("blank", "heading")), None)
         return first is not None and _ROLE.match(self.text, first.start) is not None
 
     @cached_property

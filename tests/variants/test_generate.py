@@ -82,7 +82,7 @@ def test_the_original_is_not_among_them_and_every_one_names_it():
     assert len(made.variants) == 12
     assert all(variant.distance > 0 for variant in made.variants)
     assert {variant.original for variant in made.variants} == {text_hash(MERGE.prompt)}
-    assert {variant.rewriter for variant in made.variants} == {"rules/17"}
+    assert {variant.rewriter for variant in made.variants} == {"rules/18"}
     assert len({variant.id for variant in made.variants}) == 12
 
 
@@ -192,7 +192,7 @@ def test_the_shipped_variants_are_the_same_on_every_machine_until_the_version_is
         variant.text for variant in generate(MERGE, Selection(per_distance=30)).variants
     )
     digest = text_hash(texts)
-    assert (digest[:16], generate(MERGE).variants[0].rewriter) == ("86af7abaa3ba822b", "rules/17")
+    assert (digest[:16], generate(MERGE).variants[0].rewriter) == ("fcf682a3dbf74b59", "rules/18")
 
 
 def test_leaving_out_an_emotion_keeps_the_variants_of_the_others():

@@ -328,7 +328,8 @@ def test_a_team_that_adds_sentences_to_an_emotion_reads_its_own_among_them(folde
 def test_nobody_introduces_themselves_to_an_acquaintance(prompt):
     made = generate(Task(id="a", prompt=prompt), Selection(per_distance=24, distances=(0.2, 0.3)))
     for variant in made.variants:
-        assert set(variant.cues) == {"collaboration", "emotion"}, variant.text
+        # Where the Chinese library has no introduction for the prompt, the mood stands alone.
+        assert {"emotion"} <= set(variant.cues) <= {"collaboration", "emotion"}, variant.text
 
 
 def test_a_role_of_an_introduction_is_left_out_if_it_stands_alone():

@@ -141,7 +141,7 @@ def test_a_team_can_add_an_emotion_and_reads_it(folder):
     )
     sailor = ("Ahoy", "wind", "sail", "crew", "Fair winds")
     assert all(any(word in variant.text for word in sailor) for variant in made.variants)
-    assert all(variant.rewriter.startswith("rules/17+") for variant in made.variants)
+    assert all(variant.rewriter.startswith("rules/18+") for variant in made.variants)
 
 
 FACTS = """\

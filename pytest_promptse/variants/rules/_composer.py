@@ -274,12 +274,17 @@ class Composer:
             return _Preamble(greeting, self._with_feeling(whole, room=room, said=said))
         knows = self.source.setting.is_to_acquaintance
         if not self.source.language.blank and writer.personality is not None:
-            # One long sentence of emotion: several short ones are choppy without connectives.
-            persona = (
-                [writer.way(self._words(_INTRO_WORDS), said=said)]
-                if knows
-                else writer.persona(self._words(persona_words), said=said)
-            )
+            # One long sentence of emotion: several short ones are choppy without connectives. A
+            # habit stands oddly beside a mood that is drawn apart from it. So where all
+            # introductions that are written as a whole contradict the prompt, it is left out,
+            # unless acquaintances would be told too few different moods.
+            persona = []
+            if not knows and not writer.has_introductions(self.level.operation):
+                persona = writer.persona(self._words(persona_words), said=said)
+            elif not knows:
+                persona = [writer.role(self._words(persona_words), said=said)]
+            elif writer.ease:
+                persona = [writer.way(self._words(_INTRO_WORDS), said=said)]
             begun = [*said, *persona]
             short = self._words(self.level.fewest) - _cost(begun)
             most = max(self._words(feel_words), short + self._words(_FEEL_WORDS))

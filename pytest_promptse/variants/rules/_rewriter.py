@@ -28,7 +28,7 @@ _PATIENCE, _MOST_MISSES = 32, 2000
 _MOST_REJECTED = 12
 _T = TypeVar("_T")
 
-VERSION = "17"
+VERSION = "18"
 """Increase this with every change of the variants by rules, including the shipped phrases."""
 _NEUTRAL_VERSION = "15"
 """The version of the neutral control, whose phrases are its own."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from random import Random
 
+    from pytest_promptse.variants._introductions import Introduction
     from pytest_promptse.variants._library import Feeling, Language, Personality
     from pytest_promptse.variants.rules._small_talk import SmallTalk
 
@@ -169,8 +170,7 @@ class SentenceGenerator:
         """
         if self.personality is None or self.emotion is None or self.ease >= Concession.WHOLE:
             return None
-        key = (self.emotion, self.personality.slug, operation)
-        candidates = self.language.introductions.get(key, ())
+        candidates = self._introductions(operation)
         if acquainted:
             # Without its role, the story of a course is not understood.
             known = [text for text in candidates if text.kind != "practice" or self.language.blank]
@@ -218,6 +218,14 @@ class SentenceGenerator:
             begins_with_emotion=2 * drawn.text.index(drawn.cues["emotion"]) < len(drawn.text) - 1,
         )
 
+    def has_introductions(self, operation: str) -> bool:
+        """Return whether the library has introductions for the emotion and the persona."""
+        return bool(self._introductions(operation))
+
+    def _introductions(self, operation: str) -> Sequence[Introduction]:
+        slug = self.personality.slug if self.personality else ""
+        return self.language.introductions.get((self.emotion or "", slug, operation), ())
+
     def _felt(self, drawn: _Drawn) -> Said:
         text = self._cased(self._resolved(drawn.snippet))
         return self._said(text, drawn, cues={"emotion": text} if self.emotion else {})
@@ -230,6 +238,13 @@ class SentenceGenerator:
         style = self.personality.collaboration.slug if self.personality else ""
         remarks = self.language.collaboration[style]
         return self._alone(self._draw(most, said=said, remark=remarks), "collaboration")
+
+    def role(self, most: int, *, said: Sequence[Said]) -> Said:
+        """Return a sentence of at most `most` words on who the writer is, which fits after `said`.
+
+        The writer has a persona.
+        """
+        return self._alone(self._draw(most, said=said, role=self._roles), "technical", "experience")
 
     def persona(self, most: int, *, said: Sequence[Said] = (), joined: bool = False) -> list[Said]:
         """Return sentences that show the three traits, of at most about `most` words.

@@ -40,8 +40,10 @@ _OF_WRITER = (
     *("veteran", "worn-out"),
 )
 """Facts that only the writer of a message says of themselves and their day."""
-_TO_ACQUAINTANCES = ("acquainted", "addressed", "introduced", "to-many")
-"""Facts of a message whose reader is named, or knows from it or from before who its writer is."""
+_TO_ACQUAINTANCES = ("acquainted", "addressed", "introduced", "talks", "to-many")
+"""Facts of a message whose reader is named, or knows from it or from before who its writer is.
+
+A writer who speaks of themselves has said what they want to say of who they are."""
 _INTRODUCES = ("beginner", "says-who", "unfamiliar", "veteran")
 """Facts by which a message says who its writer is."""
 _QUESTIONS = ("?", "\uff1f")
@@ -163,12 +165,12 @@ def read_setting(document: Document, language: Language) -> Setting:
         facts=facts,
         passed_on=asserted.difference(_OF_OTHERS, _OWN_LIFE)
         | relation
-        | ({"passed-on", "company"} if frame == "mail" else {"passed-on"}),
+        | ({"passed-on", "company", "letter"} if frame == "mail" else {"passed-on"}),
         follows=document.tail is not None
         and frame == "prose"
         and not (in_own_voice and asks)
         and not document.ends_in_data,
-        listable=asserted.isdisjoint(("first-person", "one-speech"))
+        listable=asserted.isdisjoint(("first-person", "one-speech", "spontaneous"))
         and not asks
         and all(len(words(sentence)) >= _FEWEST_WORDS_OF_A_BULLET for sentence in sentences),
         continues=document.greets_in_its_sentence or document.has_mail_headers,
