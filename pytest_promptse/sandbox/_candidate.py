@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from pytest_promptse.errors import TaskError
+from pytest_promptse.errors import SandboxError, TaskError
 from pytest_promptse.sandbox._annotations import dangerous_annotation
 from pytest_promptse.sandbox._blocks import in_message, is_in_handler, may_suppress
 from pytest_promptse.sandbox._causes import (
@@ -23,7 +23,8 @@ from pytest_promptse.sandbox._causes import (
     ProgramInterrupt,
     ProgramStopped,
 )
-from pytest_promptse.sandbox._check_objects import CannotCrossError, CheckObjects
+from pytest_promptse.sandbox._check_objects import CannotCrossError, CheckObjects, is_configured
+from pytest_promptse.sandbox._extent import require_extent
 from pytest_promptse.sandbox._failing import failed_assertion, is_assertion
 from pytest_promptse.sandbox._handle import (
     NO_INFO,
@@ -147,9 +148,7 @@ class Candidate(EntryPoint):
         # The assertions of the check that have failed, as far as they are known.
         self.failed: list[BaseException] = []
         self.requests = 0
-        self.compared: list[tuple[str, Any, Any]] = []
-        self.read: dict[Any, Any] = {}
-        self.read_until = 0
+        self.compared: dict[Any, list[Any]] = {}
 
     # -- what checks use ------------------------------------------------------------------------
 
@@ -321,14 +320,29 @@ class Candidate(EntryPoint):
         if self._execution is not None and self._failure is None:
             # The program may have been stopped while the check ran, without a later request.
             self._failure = self._execution.exceeded
-        compared, self.compared = self.compared, []
+        compared, self.compared = self.compared, {}
         if self._failure is None and not self.failed:
-            for name, handle, value in compared:
-                # Also what is no `Exception`, and a value that cannot be sent: the check has ended.
-                with contextlib.suppress(Exception, CheckEnded):
-                    if bool(self.ask("operate", name, handle, value)) is (name == "eq"):
-                        refuse(handle, "equality")
+            for comparison in compared.values():
+                self._compare_again(*comparison)
                 self._broken_check = ""
+
+    def _compare_again(self, name: str, handle: Any, value: Any, has_answered: bool) -> None:
+        """Compare with the true value, of which the program learns when the check has ended.
+
+        What the comparison raises is a failure of the program, unless the value cannot be sent, or
+        the program has raised an exception in the check already.
+        """
+        is_sent = False
+        try:
+            is_sent = self.can_send(value)
+            if is_sent and bool(self.ask("operate", name, handle, value)) is (name == "eq"):
+                refuse(handle, "equality")
+        except SandboxError:
+            raise
+        except (Exception, CheckEnded) as error:  # noqa: BLE001 - the program's, or of the check's value
+            if is_sent and has_answered and not isinstance(error, BrokenCheck):
+                text = f"a comparison raised {type(error).__name__}: {safe_text(error)}"
+                self._failure = self._failure or Failure(cause="exception", detail=text)
 
     def close(self) -> None:
         """End the program and all its processes."""
@@ -446,8 +460,8 @@ class Candidate(EntryPoint):
             registered, self._check_objects = self._check_objects, CheckObjects()
             try:
                 encode(value, self._send_value)
-            except wire.WireError as error:
-                return not isinstance(error, CannotCrossError)
+            except wire.WireError:
+                return False
             finally:
                 self._check_objects = registered
         return True
@@ -747,9 +761,11 @@ class Candidate(EntryPoint):
         self._silent.clear()
         if self._language != "python":
             require_common_operations(data, self._language)
+        named: list[Any] = []
         try:
-            message = decode(data, self._build, known, made)
-        except MemoryError:
+            message = decode(data, self._build, known, made, named)
+            require_extent(message, known or (), is_repeating=len(named) > 1)
+        except (MemoryError, wire.TooLargeError):
             self.fail("resource", "the program's answers are too large for the check's process")
         parts = message[1:2] if type(message) is tuple else ()
         if self._marks != sum(type(part) is _Shared for part in parts):
@@ -833,7 +849,9 @@ class Candidate(EntryPoint):
             with execution.callback():
                 result = self._check_objects.use(*request)
             self._hand_over(execution, ("return", result))
-            message = self._encode_result(result, passed, is_chosen=any(request[2:]))
+            value = self._check_objects.get(request[0])
+            is_chosen = any(request[2:]) and not is_configured(value, request[1], result)
+            message = self._encode_result(result, passed, is_chosen=is_chosen)
         except CannotCrossError as error:
             self.break_check(str(error))
         except wire.WireError:

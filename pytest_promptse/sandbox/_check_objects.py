@@ -330,6 +330,19 @@ def is_mock(cls: type) -> bool:
     return any(kind.__module__ == "unittest.mock" for kind in cls.__mro__)
 
 
+def _mock_of(value: Any) -> Any:
+    """Return the mock in the function that ``create_autospec`` has made, and others as they are."""
+    return getattr(value, "mock", None) if isinstance(value, types.FunctionType) else value
+
+
+def is_configured(value: Any, operation: str, result: Any) -> bool:
+    """Return whether `result` is what the check has set as the return value of a mock."""
+    mock = _mock_of(value)
+    if is_mock(type(mock)) and operation not in ("call", "__call__"):
+        mock = getattr(mock, operation, None)
+    return is_mock(type(mock)) and result is mock.return_value
+
+
 def lent_names(value: Any) -> frozenset[str] | None:
     """Return the names of `standard.LENT` for an object of the library, or None."""
     cls = type(value)
@@ -425,7 +438,7 @@ def _require_own_code(value: Any, operation: str) -> None:
             f"the program calls a {type(value).__name__}, which runs a function of a library; pass "
             "a function of the test that calls it"
         )
-    mock: Any = getattr(value, "mock", None) if isinstance(value, types.FunctionType) else value
+    mock = _mock_of(value)
     if is_mock(type(mock)):
         for effect in (mock._mock_wraps, mock.side_effect):  # noqa: SLF001 - no public name
             if not _is_own_effect(effect):

@@ -21,6 +21,7 @@ from collections import deque
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from itertools import tee
 from types import WrapperDescriptorType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
@@ -42,15 +43,12 @@ class ProgramOperations(Protocol):
     """The operations of a candidate that its handles use.
 
     ``requests`` is the number of requests sent so far. ``compared`` has the comparisons of which
-    the program is told after the check: operator, handle, value of the check. ``read`` has what a
-    comparison of the check has read, by object and method, up to ``read_until`` requests. The
-    methods are those of `_candidate.Candidate`.
+    the program is told after the check: operator, handle, value of the check, and whether the
+    program has answered. The methods are those of `_candidate.Candidate`.
     """
 
     requests: int
-    compared: list[tuple[str, Any, Any]]
-    read: dict[Any, Any]
-    read_until: int
+    compared: dict[Any, list[Any]]
 
     def ask(self, verb: str, *operands: Any, stops: bool = False) -> Any:
         """Send a request to the program and return its result.
@@ -270,12 +268,18 @@ def _special(value: Any, name: str) -> Any:
     return next((vars(kind)[name] for kind in type(value).__mro__ if name in vars(kind)), None)
 
 
-def _is_comparing() -> bool:
-    """Return whether an ``__eq__`` of the check or of a library is running."""
+def _read_by_comparison() -> Any:
+    """Return what the outermost running ``__eq__`` of the check has read, or None without one.
+
+    It is kept with the local names of the ``__eq__``, since it ends with that. pytest shows no name
+    that begins with ``@``.
+    """
     frame: FrameType | None = sys._getframe(2)  # noqa: SLF001 - no other way
-    while frame is not None and frame.f_code.co_name not in ("__eq__", "__ne__"):
+    outermost = None
+    while frame is not None:
+        outermost = frame if frame.f_code.co_name in ("__eq__", "__ne__") else outermost
         frame = frame.f_back
-    return frame is not None
+    return outermost and outermost.f_locals.setdefault("@promptse_read", {})
 
 
 def read_once(name: str) -> Callable[[Any], Any]:
@@ -288,23 +292,23 @@ def read_once(name: str) -> Callable[[Any], Any]:
     ask = asked(name)
 
     def method(self: Any) -> Any:
-        length = _special(self, "__len__")
-        if length is None or not _is_comparing():
+        read = None if _special(self, "__next__") else _read_by_comparison()
+        if read is None:
             return ask(self)
-        owner: ProgramOperations = self.promptse_owner
-        if owner.read_until != owner.requests:
-            owner.read.clear()
-        reference = reference_of(self)
-        if (name, reference) not in owner.read:
+        # The same object of the program has the same handle while that is kept.
+        found = read.setdefault(id(self), {"handle": self})
+        length = _special(self, "__len__")
+        if length is None:  # there may be no end of the items
+            found[name], items = tee(found.get(name) or (item for item in ask(self)))
+            return items
+        if name not in found:
             result = ask(self)
-            owner.read[name, reference] = result if name == "len" else [*result]
-        size: Any = owner.read.get(("len", reference))
-        items: Any = owner.read.get(("iter", reference))
+            found[name] = result if name == "len" else [*result]
+        size, items = found.get("len"), found.get("iter")
         if type(length) is WrapperDescriptorType:
             size = len(self)  # of the plain content
         if None not in (size, items) and size != len(items):
             refuse(self, "the length")
-        owner.read_until = owner.requests
         return size if name == "len" else iter(items)
 
     return method
@@ -567,14 +571,19 @@ def _equals(self: Any, other: object, name: str) -> Any:
         is_plain = other is None or decoy is not other
         if not is_plain or not {"__eq__", "__ne__"} & specials:
             return NotImplemented
-        if len(owner.compared) < _MOST_COMPARED:
-            owner.compared.append((name, self, other))
+        # None has no decoy, so the program is told of it at once.
+        asked_later = [name, self, other, False]
+        if other is not None:
+            asked_later = owner.compared.setdefault((name, id(self), id(other)), asked_later)
+        if len(owner.compared) > _MOST_COMPARED:
+            owner.fail("resource", f"the check compares its objects over {_MOST_COMPARED} times")
         try:
             answer = owner.ask("operate", name, self, decoy)
         except (ArithmeticError, LookupError, ValueError) as error:
             if not owner.has_raised(error):
                 raise
-            return name == "ne"  # its content may be the reason, and not its type
+            answer = name == "ne"  # its content may be the reason, and not its type
+        asked_later[-1] = True
         if bool(answer) is (name == "eq"):
             refuse(self, "equality")
         return name == "ne"
@@ -584,7 +593,7 @@ def _equals(self: Any, other: object, name: str) -> Any:
     return owner.ask("operate", name, self, other)
 
 
-_MOST_COMPARED = 1_000
+_MOST_COMPARED = 10_000
 _NAMESPACES = ("types.SimpleNamespace", "argparse.Namespace")
 _NUMBER = -7_463_029_508_113
 _DECOYS: dict[type, Any] = {

@@ -152,6 +152,7 @@ class _Reader:
     def __init__(self, build: Callable[[int, list[Any]], Any], known: Sequence[Any] | None) -> None:
         self.build = build
         self.known = known
+        self.named: list[Any] = []
         self.built: list[Any] = []
         self.made: list[Any] = []
 
@@ -193,6 +194,8 @@ class _Reader:
         value = values[place] if place < len(values) else None
         if value is None or (number >= 0 and not is_container(value)):
             raise WireError("no container has this number")
+        if number < 0:
+            self.named.append(value)
         return value
 
     def fraction(self, parts: list[Any]) -> Fraction:
@@ -283,6 +286,7 @@ def decode(
     build: Callable[[int, list[Any]], Any] = _no_builder,
     known: Sequence[Any] | None = (),
     made: list[Any] | None = None,
+    named: list[Any] | None = None,
 ) -> Any:
     """Return the value of a `message` from an untrusted sender.
 
@@ -298,6 +302,8 @@ def decode(
         None, these are unknown and become None.
     made : list
         Receives the values of this message, in the order of their numbers.
+    named : list
+        Receives those of `known` that the message names, as often as it does.
 
     Raises
     ------
@@ -328,4 +334,6 @@ def decode(
         raise WireError(f"not a message: {type(error).__name__}: {str(error)[:200]}") from None
     if made is not None:
         made += reader.made
+    if named is not None:
+        named += reader.named
     return value

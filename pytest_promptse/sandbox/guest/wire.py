@@ -26,8 +26,8 @@ from pytest_promptse.sandbox.guest.unpatched import __builtins__
 MAX_BYTES = 32 * 2**20
 MAX_PARTS = 3_600_000
 MAX_DEPTH = 600
-# Levels that a message adds around a value.
-_WRAPPING = 5
+# With those that a message adds around a value.
+LEVELS = MAX_DEPTH + 5
 MAX_MEMORY = 256 * 2**20
 MAX_RANGE = 1_000_000
 MAX_EXPONENT = 10_000
@@ -135,7 +135,7 @@ def require_extent(steps: list[int], atoms: list[Any]) -> None:
                     raise WireError("no container has this number")
                 if 0 <= number < len(made):
                     depth, size = made[number]
-            if depth > MAX_DEPTH + _WRAPPING:
+            if depth > LEVELS:
                 raise TooLargeError(f"the value is nested deeper than {MAX_DEPTH} levels")
             if size > MAX_PARTS:
                 raise TooLargeError("the value has too many parts")
