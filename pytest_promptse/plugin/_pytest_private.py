@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 from typing import TYPE_CHECKING, Any
 from unittest import TestCase, mock
 
@@ -107,6 +108,12 @@ def temporary_folder(item: pytest.Item | pytest.FixtureRequest) -> str | None:
     factory = getattr(item.config, "_tmp_path_factory", None)
     folder = getattr(factory, "_basetemp", None)
     return None if folder is None else str(folder)
+
+
+def temporary_roots(config: pytest.Config) -> tuple[str, ...]:
+    """Return the folders in which `temporary_folder` will be, as far as options name them."""
+    found = (config.getoption("basetemp", None), os.environ.get("PYTEST_DEBUG_TEMPROOT"))
+    return tuple(str(path) for path in found if path)
 
 
 @contextlib.contextmanager

@@ -40,7 +40,7 @@ from pytest_promptse.plugin._invocation import (
 )
 from pytest_promptse.plugin._items import run_function
 from pytest_promptse.plugin._progress import TerminalProgress, WorkerProgress
-from pytest_promptse.plugin._pytest_private import note_patches
+from pytest_promptse.plugin._pytest_private import note_patches, temporary_roots
 from pytest_promptse.plugin._results import annotate, notes_in, seconds_waited, why_unmeasured
 from pytest_promptse.plugin._targets import TARGET, needed_by, unselected
 from pytest_promptse.plugin._termination import handle_signals
@@ -142,6 +142,7 @@ class PromptseSession:
             create_backend=self._create_backend,
             create_rewriter=self._create_rewriter,
             show_progress=self._waiting,
+            temporary=temporary_roots(config),
         )
         self._progress = (
             WorkerProgress(lambda: self.run.run_log)

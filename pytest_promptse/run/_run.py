@@ -81,6 +81,8 @@ class PromptseRun:
     show_progress
         Called while the run waits for completions. Receives a progress getter and returns a
         context manager whose value is a callback to run on every poll.
+    temporary
+        Folders in which tests have temporary files, besides that of `tempfile`.
     """
 
     def __init__(
@@ -92,8 +94,10 @@ class PromptseRun:
         create_backend: Callable[[str], Backend],
         create_rewriter: Callable[[str, Library], Rewriter],
         show_progress: ShowProgress,
+        temporary: tuple[str, ...] = (),
     ) -> None:
         self.settings = settings
+        self._temporary = temporary
         self.root = root
         self.id = id
         self._create_backend = create_backend
@@ -144,6 +148,7 @@ class PromptseRun:
             self.settings.sandbox,
             packages=("numpy", NODE_PACKAGE) if any(r.key for r in runtimes) else ("numpy",),
             folders=tuple(folders),
+            temporary=self._temporary,
         )
         try:
             for runtime in runtimes:

@@ -74,7 +74,9 @@ def _bubblewrap(program: str, mounts: Mounts) -> list[str]:
         command += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
     for name in ("hosts", "nsswitch.conf"):
         command += ["--ro-bind", str(_ETC / name), f"/etc/{name}"]
-    command += ["--symlink", "/tmp", "/dev/shm", "--dir", "/tmp"]  # noqa: S108 - private ones
+    command += ["--symlink", "/tmp", "/dev/shm"]  # noqa: S108 - private ones
+    for path in ("/tmp", *mounts.temporary):  # noqa: S108 - private ones
+        command += ["--dir", path]
     command += ["--remount-ro", "/"]
     return [*command, "--chdir", "/", "--", *python_command(mounts.python)]
 

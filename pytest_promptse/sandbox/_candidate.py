@@ -60,7 +60,7 @@ from pytest_promptse.sandbox.guest.twins import may_be_twin, of_program
 from pytest_promptse.sandbox.guest.unpatched import __builtins__, contextlib, threading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pytest_promptse.sandbox._execution import Execution
     from pytest_promptse.sandbox._surroundings import CheckSurroundings
@@ -118,10 +118,10 @@ class Candidate(EntryPoint):
         start: Callable[..., Execution],
         language: str = "python",
         before_loan: Callable[[], None] | None = None,
-        has_paths_of_check: bool = True,
+        writable: tuple[str, ...] = ("/",),
     ) -> None:
         self._program = program
-        self._has_paths_of_check = has_paths_of_check
+        self._writable = writable
         self._entry_point = entry_point
         self._language = language
         self._start = start
@@ -540,13 +540,9 @@ class Candidate(EntryPoint):
             changes = self._surroundings.changes(operands)
         except wire.WireError as error:
             self._refuse_size(f"a temporary folder cannot be handed to the program: {error}")
-        if not self._has_paths_of_check and changes.keys() & {"folders_changed", "directory"}:
-            self.break_check(
-                "a temporary folder cannot be handed to the program at the isolation level "
-                "landlock; take another level, or pass the text"
-            )
         if self._language != "python":
             self._require_common_surroundings(changes, operands)
+        self._require_writable(changes.get("folders_changed", ()))
         patches = changes.pop("patches", [])
         if changes:
             execution.send(self._encode(("surroundings", changes)))
@@ -565,6 +561,16 @@ class Candidate(EntryPoint):
                     ("surroundings", {"patches": [(module, path, values)]}), self._send_value
                 )
             execution.send(message)
+
+    def _require_writable(self, folders: Iterable[str]) -> None:
+        """Break the check if the jail cannot have one of its folders. The program is not asked."""
+        for path in folders:
+            if not path.startswith(self._writable):
+                self.break_check(
+                    f"the temporary folder {path} cannot be handed to the program at this level of "
+                    "isolation; set TMPDIR and --basetemp to folders below /tmp, or give "
+                    "--promptse-sandbox bwrap, or pass the text"
+                )
 
     def _require_common_surroundings(self, changes: dict[str, Any], operands: list[Any]) -> None:
         """Break the check if the program needs surroundings that its guest cannot set up."""

@@ -29,6 +29,8 @@ from pytest_promptse.sandbox.guest.unpatched import __builtins__
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# A check may have a path of its temporary files with or without the links in it.
+_PATHS = (os.path.abspath, os.path.realpath)
 ISOLATION_LEVELS = ("auto", "bwrap", "docker", "podman", "landlock", "none")
 
 
@@ -39,6 +41,7 @@ def open_sandbox(
     packages: tuple[str, ...] = ("numpy",),
     image: str | None = None,
     folders: tuple[str, ...] = (),
+    temporary: tuple[str, ...] = (),
 ) -> SandboxPool:
     """Open the sandbox that programs run in.
 
@@ -59,6 +62,8 @@ def open_sandbox(
     folders : tuple of str
         Folders and files of this machine that programs may read, such as those of a compiler. A
         container shows none.
+    temporary : tuple of str
+        Folders in which checks have temporary files that programs get, besides that of `tempfile`.
 
     Raises
     ------
@@ -74,7 +79,10 @@ def open_sandbox(
     count = workers or 2 * len(os.sched_getaffinity(0))
     if count < 1:
         raise SandboxError(f"workers must be at least 1, not {workers}")
-    wanted = _Wanted(workers=count, packages=packages, image=image, folders=folders)
+    names = {function(path) for path in (tempfile.gettempdir(), *temporary) for function in _PATHS}
+    wanted = _Wanted(
+        workers=count, packages=packages, image=image, folders=folders, temporary=tuple(names)
+    )
     if level != "auto":
         return _open(level, wanted)
     reasons = []
@@ -104,6 +112,7 @@ class _Wanted:
     packages: tuple[str, ...]
     image: str | None
     folders: tuple[str, ...]
+    temporary: tuple[str, ...]
 
 
 def _open(level: str, wanted: _Wanted) -> SandboxPool:
@@ -134,7 +143,7 @@ def _open_bwrap(wanted: _Wanted) -> SandboxPool:
     if sys.platform != "linux" or program is None:
         raise SandboxError("bubblewrap is not installed: apt-get install bubblewrap")
     filters = compile_filters()
-    mounts = build_mounts(wanted.packages, wanted.folders)
+    mounts = build_mounts(wanted.packages, wanted.folders, wanted.temporary)
     spawner = ThreadPoolExecutor(1, thread_name_prefix="promptse-spawner")
     return SandboxPool(
         isolation_level="bwrap",
@@ -145,11 +154,13 @@ def _open_bwrap(wanted: _Wanted) -> SandboxPool:
             isolation="namespaces",
             filters=filters,
             packages=PACKAGES,
+            temporary=mounts.temporary,
         ),
         release=spawner.shutdown,
         workers=wanted.workers,
         folder="/tmp",  # noqa: S108 - the private one
         ahead=True,
+        writable=tuple(f"{path}/" for path in ("/tmp", *mounts.temporary)),  # noqa: S108 - as above
     )
 
 
@@ -179,6 +190,7 @@ def _open_landlock(wanted: _Wanted) -> SandboxPool:
         release=lambda: _remove(top),
         workers=wanted.workers,
         folder=top,
+        writable=(),
     )
 
 
@@ -221,6 +233,7 @@ def _open_container(name: str, wanted: _Wanted) -> SandboxPool:
         release=lambda: None,
         workers=wanted.workers,
         folder="/tmp",  # noqa: S108 - the container's
+        writable=("/tmp/",),  # noqa: S108 - the container's
     )
 
 

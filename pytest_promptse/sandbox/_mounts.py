@@ -14,7 +14,7 @@ PACKAGES = "/opt/packages"
 
 @dataclass(frozen=True, kw_only=True)
 class Mounts:
-    """Read-only paths of the jail.
+    """Paths of the jail, which are read-only except for the temporary ones.
 
     Attributes
     ----------
@@ -26,12 +26,15 @@ class Mounts:
         Folders within the binds that appear empty: installed packages, including the data set.
     python : str
         Path of the interpreter inside the jail.
+    temporary : tuple of str
+        Paths at which a program's own ``/tmp`` appears too.
     """
 
     binds: tuple[tuple[str, str], ...]
     links: tuple[tuple[str, str], ...]
     hidden: tuple[str, ...]
     python: str
+    temporary: tuple[str, ...] = ()
 
 
 def _system() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
@@ -75,10 +78,14 @@ def _packages(names: tuple[str, ...]) -> list[tuple[str, str]]:
     return binds
 
 
-def build_mounts(packages: tuple[str, ...], folders: tuple[str, ...] = ()) -> Mounts:
+def build_mounts(
+    packages: tuple[str, ...], folders: tuple[str, ...] = (), temporary: tuple[str, ...] = ()
+) -> Mounts:
     """Return the mounts of a jail: this interpreter and those of `packages` that are installed.
 
-    `folders` are further folders and files that programs may read, at their own paths.
+    `folders` are further folders and files that programs may read, at their own paths. `temporary`
+    are folders of temporary files outside of ``/tmp``. Those that would hide something of the jail,
+    or lie in it, are left out.
     """
     system, links = _system()
     own, python = _interpreter()
@@ -91,4 +98,17 @@ def build_mounts(packages: tuple[str, ...], folders: tuple[str, ...] = ()) -> Mo
     ]
     further = [(path, path) for path in folders]
     binds = (*system, *own, *further, *_packages(packages))
-    return Mounts(binds=binds, links=tuple(links), hidden=tuple(hidden), python=python)
+    taken = [Path(path) for _, path in (*binds, *links)]
+    taken += map(Path, ("/dev", "/etc", "/proc", "/sys", "/tmp"))  # noqa: S108 - the jail's
+    outside = []
+    for path in sorted(Path(name) for name in temporary):
+        if not any(path.is_relative_to(other) or other.is_relative_to(path) for other in taken):
+            outside.append(str(path))
+            taken.append(path)
+    return Mounts(
+        binds=binds,
+        links=tuple(links),
+        hidden=tuple(hidden),
+        python=python,
+        temporary=tuple(outside),
+    )

@@ -39,7 +39,8 @@ class SandboxPool:
     description : str
         One line that tells users what this isolation level protects.
 
-    If ``ahead`` is True, an idle worker starts a process for the next program while one runs.
+    If ``ahead`` is True, an idle worker starts a process for the next program while one runs. A
+    program can have the check's temporary folders that are below one of ``writable``.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class SandboxPool:
         workers: int,
         folder: str,
         ahead: bool = False,
+        writable: tuple[str, ...] = ("/",),
     ) -> None:
         self.isolation_level = isolation_level
         self.description = description
@@ -60,6 +62,7 @@ class SandboxPool:
         self._release = release
         self._folder = folder
         self._ahead = ahead
+        self._writable = writable
         self._spares: dict[Worker, Execution] = {}
         self._watchdog = Watchdog()
         self._started = 0
@@ -148,7 +151,7 @@ class SandboxPool:
                 language=language,
                 start=start,
                 before_loan=before_loan,
-                has_paths_of_check=self.isolation_level != "landlock",
+                writable=self._writable,
             )
             try:
                 yield candidate

@@ -70,6 +70,8 @@ class Worker:
         that started it ends (``PR_SET_PDEATHSIG``).
     confinement : Confinement, optional
         Folder and rules of programs under Landlock.
+    temporary : tuple of str
+        Folders at which a program's own ``/tmp`` appears too, in namespaces.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class Worker:
         packages: str = "",
         spawn: Callable[[Callable[[], None]], None] = lambda function: function(),
         confinement: Confinement | None = None,
+        temporary: tuple[str, ...] = (),
     ) -> None:
         self._command = command
         self._spawn = spawn
@@ -89,6 +92,7 @@ class Worker:
             "filters": {name: code.hex() for name, code in asdict(filters).items()},
             "warm": WARM_MODULES,
             "packages": packages,
+            "temporary": temporary,
             "folder": confinement.folder if confinement else "",
             "rules": confinement.rules if confinement else (),
         }

@@ -12,6 +12,7 @@ from pytest_promptse.plugin._pytest_private import (
     note_patches,
     renew_instance,
     temporary_folder,
+    temporary_roots,
     torn_down_after,
 )
 
@@ -92,3 +93,12 @@ def test_a_folder_of_temporary_folders_is_not_made():
     assert temporary_folder(item(_tmp_path_factory=SimpleNamespace(_basetemp=None))) is None
     factory = SimpleNamespace(_basetemp="/x")
     assert temporary_folder(item(_tmp_path_factory=factory)) == "/x"
+
+
+def test_the_folders_that_options_name_are_those_of_temporary_folders(pytestconfig, monkeypatch):
+    monkeypatch.setattr(pytestconfig.option, "basetemp", None)
+    monkeypatch.delenv("PYTEST_DEBUG_TEMPROOT", raising=False)
+    assert temporary_roots(pytestconfig) == ()
+    monkeypatch.setattr(pytestconfig.option, "basetemp", "/x")
+    monkeypatch.setenv("PYTEST_DEBUG_TEMPROOT", "/y")
+    assert temporary_roots(pytestconfig) == ("/x", "/y")

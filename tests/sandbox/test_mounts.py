@@ -24,3 +24,9 @@ def test_installed_packages_are_hidden_except_those_that_are_named():
 def test_no_project_or_home_is_in_the_jail():
     here = Path(__file__).resolve()
     assert not any(here.is_relative_to(source) for source, _ in build_mounts(("numpy",)).binds)
+
+
+def test_a_temporary_folder_is_shown_unless_it_would_hide_something_of_the_jail_or_lies_in_it():
+    inside = ("/usr/bin/x", "/usr", "/", "/tmp", "/tmp/x", "/etc/x", "/bin/x", "/dev/shm/x")
+    mounts = build_mounts((), temporary=("/var/tmp/a/b", "/var/tmp/a", "/var/tmp/ab", *inside))
+    assert mounts.temporary == ("/var/tmp/a", "/var/tmp/ab")

@@ -4,6 +4,7 @@ import io
 import logging
 import random
 import sys
+import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -14,6 +15,7 @@ from pytest_promptse.errors import TaskError
 from pytest_promptse.plugin._pytest_private import note_patches
 from pytest_promptse.sandbox import _surroundings
 from pytest_promptse.sandbox._causes import BrokenCheck
+from pytest_promptse.sandbox._isolation import open_sandbox
 from pytest_promptse.sandbox._surroundings import CheckSurroundings
 
 
@@ -51,6 +53,47 @@ def test_a_temporary_folder_is_known_by_the_path_that_is_passed(surround, tmp_pa
     path = tmp_path_factory.mktemp("data") / "x"
     path.write_text("text")
     assert candidate(str(path)) == "text"
+
+
+WORKS_IN_FOLDER = """
+import os
+def f(path):
+    os.chdir(path)
+    with open("in") as file, open(os.path.realpath("out"), "w") as out:
+        out.write(file.read() * 2)
+    return os.getcwd(), os.path.exists("/var/tmp/not-shared"), os.access("/var", os.W_OK)
+"""
+
+
+@pytest.fixture
+def elsewhere():
+    """A temporary folder outside of ``/tmp``, as with TMPDIR or ``--basetemp``."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+        yield Path(name)
+
+
+def test_a_temporary_folder_outside_of_tmp_is_at_its_path_in_the_jail(bwrap, elsewhere):
+    folder = elsewhere / "test_0"
+    folder.mkdir()
+    (folder / "in").write_text("ab")
+    with (
+        open_sandbox("bwrap", workers=1, temporary=(str(elsewhere),)) as sandbox,
+        sandbox.load(WORKS_IN_FOLDER, entry_point="f") as candidate,
+    ):
+        candidate.use_surroundings(CheckSurroundings({"tmp_path": folder}, None))
+        assert candidate(folder) == (str(folder), False, False)
+    assert (folder / "out").read_text() == "abab"
+
+
+def test_a_temporary_folder_that_the_jail_cannot_have_is_an_error_that_names_it(bwrap, elsewhere):
+    def judge():
+        with bwrap.load("def f(path): pass", entry_point="f") as candidate:
+            candidate.use_surroundings(CheckSurroundings({"tmp_path": elsewhere}, None))
+            with pytest.raises(BrokenCheck):
+                candidate(elsewhere)
+
+    with pytest.raises(TaskError, match=rf"folder {elsewhere} cannot .* below /tmp"):
+        judge()
 
 
 def test_a_folder_that_is_too_large_is_an_error_of_the_check(sandbox, tmp_path):

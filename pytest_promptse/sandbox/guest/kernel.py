@@ -22,6 +22,7 @@ CLONE_NEWNET = 0x40000000
 _SIOCSIFFLAGS = 0x8914
 _LOOPBACK_UP = struct.pack("16sh14x", b"lo", 0x1)  # IFF_UP
 _MS_NOSUID_NODEV = 0x2 | 0x4
+_MS_BIND = 0x1000
 _PR_SET_NO_NEW_PRIVS = 38
 _PR_SET_SECCOMP = 22
 _PR_SET_CHILD_SUBREAPER = 36
@@ -85,6 +86,11 @@ def mount_tmpfs(path: bytes, options: bytes) -> None:
     `options` are those of tmpfs, such as ``b"size=64m"``. OSError is raised if the kernel refuses.
     """
     check(_mount(b"tmpfs", path, b"tmpfs", _MS_NOSUID_NODEV, options), "mount")
+
+
+def show_at(path: bytes, other: bytes) -> None:
+    """Let what is mounted at `path` appear at `other` too. OSError is raised as above."""
+    check(_mount(path, other, None, _MS_BIND, None), "mount")
 
 
 def start_loopback() -> None:

@@ -139,6 +139,7 @@ class _Zygote:
         self.children: dict[str, int] = {}
         self.errors: dict[str, str] = {}
         self.folder: str = config["folder"]
+        self.temporary = [path.encode() for path in config["temporary"]]
         self.ruleset = -1
         self.kills_all = False
         if self.isolation == "landlock":
@@ -231,6 +232,8 @@ class _Zygote:
             os.setsid()
             if self.isolation == "namespaces":
                 kernel.mount_tmpfs(b"/tmp", private)
+                for path in self.temporary:
+                    kernel.show_at(b"/tmp", path)
             if network and self.namespaces:
                 kernel.start_loopback()
             os.chdir(folder)
