@@ -22,6 +22,7 @@ from pytest_promptse.sandbox.guest.proxies import SPECIALS
 from pytest_promptse.sandbox.guest.twins import CONTAINERS, Twins
 from pytest_promptse.sandbox.guest.unpatched import (
     __builtins__,
+    copy,
     dataclasses,
     enum,
     functools,
@@ -250,12 +251,15 @@ class CheckObjects:
             raise WireError("the content of a value does not fit its class")
         return found(content)
 
-    def use(self, number: Any, operation: Any, args: Any, kwargs: Any) -> Any:
+    def use(  # noqa: PLR0911 - one return for each kind
+        self, number: Any, operation: Any, args: Any, kwargs: Any
+    ) -> Any:
         """Perform a request of the program on an object of the check.
 
-        `number` is that of the object. `operation` is ``call``, ``get``, ``set``,
-        ``__next__``, ``__await__`` or a special method; `args` and `kwargs` are its arguments. None
-        of them is trusted. Exceptions of the object are raised as they are.
+        `number` is that of the object. `operation` is ``call``, ``get``, ``set``, ``copy``,
+        ``deepcopy``, ``dir``, ``vars``, ``__next__``, ``__await__`` or a special method; `args` and
+        `kwargs` are its arguments. None of them is trusted. Exceptions of the object are raised as
+        they are.
 
         Raises
         ------
@@ -272,6 +276,8 @@ class CheckObjects:
             return value(*args, **kwargs)
         if operation in ("get", "set"):
             return self._attribute(value, operation, args)
+        if operation in ("copy", "deepcopy", "dir", "vars"):
+            return self._whole(value, operation)
         if operation == "__next__":
             try:
                 return [next(value)]
@@ -313,6 +319,18 @@ class CheckObjects:
             raise AttributeError(f"the check keeps {name!r} as it is")
         setattr(value, name, args[1])
         return None
+
+    def _whole(self, value: Any, operation: str) -> Any:
+        if operation in ("copy", "deepcopy"):
+            # Of a mock or of the library, it would be an object that nobody has lent.
+            if is_mock(type(value)) or is_library(type(value).__module__):
+                raise TypeError(f"cannot copy a {type(value).__name__} of the check")
+            return getattr(copy, operation)(value)
+        names = dir(value) if operation == "dir" else value.__dict__
+        names = [name for name in names if name[:1] != "_" and may_use(value, name)]
+        if operation == "dir":
+            return names
+        return {name: self._attribute(value, "get", (name,)) for name in names}
 
     def _twin(self, container: Any) -> Built:
         """Return the message for a container that the program may change."""

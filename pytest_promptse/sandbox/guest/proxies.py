@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pytest_promptse.sandbox.guest import objects, standard
-from pytest_promptse.sandbox.guest.unpatched import __builtins__
+from pytest_promptse.sandbox.guest.unpatched import __builtins__, copy
 from pytest_promptse.sandbox.guest.wire import words
 
 if TYPE_CHECKING:
@@ -46,18 +46,59 @@ class _ProxyClass(type):
             raise AttributeError(name)
         return cls._proxy_ask(cls._proxy_number, "get", (name,), {})
 
-
-def _get(self: Any, name: str) -> Any:
-    if name.startswith("_"):
-        raise AttributeError(name)
-    return self._proxy_ask(object.__getattribute__(self, "_proxy_instance"), "get", (name,), {})
+    def __dir__(cls) -> Any:
+        return cls._proxy_ask(cls._proxy_number, "dir", (), {})
 
 
-def _set(self: Any, name: str, value: Any) -> None:
-    if name.startswith("_"):  # the check keeps its own
-        object.__setattr__(self, name, value)
-        return
-    self._proxy_ask(object.__getattribute__(self, "_proxy_instance"), "set", (name, value), {})
+class _Own:
+    """The base of proxies, whose ``__dict__`` has what the program sets under private names."""
+
+
+_own = vars(_Own)["__dict__"].__get__
+
+
+def _send(proxy: Any, operation: str, *args: Any) -> Any:
+    return proxy._proxy_ask(  # noqa: SLF001 - a function, since each name of a proxy is one to lend
+        _own(proxy)["_proxy_instance"], operation, args, {}
+    )
+
+
+def _private(proxy: Any) -> dict[str, Any]:
+    return {name: value for name, value in _own(proxy).items() if name != "_proxy_instance"}
+
+
+def _with(made: Any, private: dict[str, Any]) -> Any:
+    if private:
+        _own(made).update(private)
+    return made
+
+
+class _Proxy(_Own):
+    """A proxy for an object of the check."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return _send(self, "get", name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("_"):  # the check keeps its own
+            object.__setattr__(self, name, value)
+            return
+        _send(self, "set", name, value)
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        return {**_send(self, "vars"), **_private(self)}
+
+    def __dir__(self) -> list[str]:
+        return [*_send(self, "dir"), *_private(self)]
+
+    def __copy__(self) -> Any:
+        return _with(_send(self, "copy"), _private(self))
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return _with(_send(self, "deepcopy"), copy.deepcopy(_private(self), memo))
 
 
 def _special(name: str) -> Callable[..., Any]:
@@ -141,8 +182,6 @@ class ProxyFactory:
         names: dict[str, Any] = {special: _special(special) for special in specials.split()}
         names |= {
             "__module__": "check",
-            "__getattr__": _get,
-            "__setattr__": _set,
             "_proxy_number": number,
             "_proxy_ask": staticmethod(self._ask),
         }
@@ -151,7 +190,7 @@ class ProxyFactory:
         if fields is not None:
             names["__dataclass_fields__"] = objects.dataclass_fields(fields)
         own = tuple(base for base in bases if isinstance(base, _ProxyClass))
-        return _ProxyClass(name, own, names)
+        return _ProxyClass(name, own or (_Proxy,), names)
 
     def _object(self, number: int, cls: Any) -> Any:
         made = object.__new__(cls)

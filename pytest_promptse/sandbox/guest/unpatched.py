@@ -12,10 +12,11 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import ast, asyncio, atexit, contextlib, ctypes, dataclasses, dis, enum, errno, faulthandler
-    import fcntl, functools, gc, gzip, hashlib, importlib, inspect, io, itertools, json, linecache
-    import logging, marshal, math, operator, os, random, re, resource, select, shutil, signal
-    import socket, sqlite3, stat, struct, subprocess, threading, time, traceback, types
+    import ast, asyncio, atexit, contextlib, copy, ctypes, dataclasses, dis, enum, errno
+    import faulthandler, fcntl, functools, gc, gzip, hashlib, importlib, inspect, io, itertools
+    import json, linecache, logging, marshal, math, operator, os, random, re, resource, select
+    import shutil, signal, socket, sqlite3, stat, struct, subprocess, threading, time, traceback
+    import types
 else:
 
     def __getattr__(name: str) -> Any:

@@ -1321,3 +1321,48 @@ def test_a_subclass_of_path(candidate):
     route = candidate("a/b.txt")
     assert route.name == "b.txt"
     assert route.shout() == "A/B.TXT"
+
+
+@dataclasses.dataclass
+class Sample:
+    x: int
+    tags: list = dataclasses.field(default_factory=list)
+
+    def total(self):
+        return self.x + len(self.tags)
+
+
+@answers(
+    "f",
+    right="import copy\ndef f(ps):\n    ps = copy.deepcopy(ps); ps[0].x = 9; ps[0].tags.append(1)\n"
+    "    return [p.total() for p in ps]",
+    wrong="def f(ps):\n    ps[0].x = 9; ps[0].tags.append(1)\n    return [p.total() for p in ps]",
+)
+def test_a_deep_copy_of_the_checks_objects_leaves_them_as_they_are(candidate):
+    samples = [Sample(1), Sample(2)]
+    assert candidate(samples) == [10, 2]
+    assert samples == [Sample(1), Sample(2)]
+
+
+@answers(
+    "f",
+    right="import copy\ndef f(p):\n    q = copy.copy(p); q.x = 5\n    return q",
+    wrong="def f(p):\n    p.x = 5\n    return p",
+)
+def test_a_copy_of_the_checks_object_is_of_its_class_and_shares_its_content(candidate):
+    sample = Sample(1)
+    copied = candidate(sample)
+    assert (sample, copied) == (Sample(1), Sample(5))
+    assert copied.tags is sample.tags
+
+
+@answers(
+    "f",
+    right="import json\ndef f(p):\n    vars(p)['tags'].append(3)\n"
+    "    return json.dumps(p.__dict__), [name for name in dir(p) if name[0] != '_']",
+    wrong="def f(p): return '{}', []",
+)
+def test_the_names_of_the_checks_object_can_be_listed(candidate):
+    sample = Sample(1)
+    assert candidate(sample) == ('{"x": 1, "tags": [3]}', ["tags", "total", "x"])
+    assert sample.tags == [3]

@@ -377,3 +377,40 @@ EXPECTED = "swordfish"
 def test_a_bare_object(candidate):
     mark = object()
     assert candidate(mark) is mark
+
+
+class Verifier:
+    """A check's object that knows what is expected, under a private name."""
+
+    def __init__(self):
+        self._expected = 3
+        self.seen = []
+
+    def check(self, value):
+        self.seen.append(value)
+        return value == self._expected
+
+
+@attack(
+    2,
+    "def f(v): return vars(v).get('_expected') or v.__dict__['_expected']",
+    "import copy\ndef f(v):\n    v = copy.deepcopy(v)\n    return v._expected or vars(v)['_expected']",
+    "import copy\ndef f(v):\n    copy.copy(v).check = lambda value: True\n    return 99",
+    wrong="def f(v): return 99",
+)
+def test_neither_a_copy_nor_the_names_of_an_object_show_what_is_private(candidate):
+    verifier = Verifier()
+    assert verifier.check(candidate(verifier))
+
+
+@attack(
+    2,
+    "import copy\ndef f(m):\n    copy.copy(m).assert_called = None\n    return 3",
+    "import copy\ndef f(m):\n    copy.deepcopy(m)(3)\n    return 3",
+    "def f(m): return vars(m)['_mock_call_count'] or 3",
+    honest="def f(m):\n    m(3)\n    return 3",
+)
+def test_a_mock_cannot_be_copied_and_shows_nothing_of_its_own(candidate):
+    called = mock.Mock()
+    assert candidate(called) == 3
+    called.assert_called_once_with(3)
