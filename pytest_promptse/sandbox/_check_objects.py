@@ -56,7 +56,8 @@ _INSTEAD = {
     "ConfigParser": "pass its text, or a section as a dict",
     "ChainMap": "pass dict(chain_map)",
     "Template": "pass its text",
-    "Connection": "pass a database in memory without own functions or factories",
+    "Connection": "pass a database in memory without files, temporary tables, own functions, "
+    "factories and detect_types",
     "Element": "pass its text, as xml.etree.ElementTree.tostring gives it",
     "ElementTree": "pass its text, as xml.etree.ElementTree.tostring gives it",
     "DataFrame": "pass plain data, such as frame.to_dict('list')",
@@ -150,6 +151,10 @@ class CheckObjects:
         kind = standard.KINDS[parts[0]]
         if kind.update is None:
             return Built(wire.STANDARD, parts)
+        if parts[0] == "sqlite3.Connection" and parts[1] is not None:
+            what = standard.unsendable_of(value)
+            if what:
+                _refuse(value, what)
         described = self._new(value, "moved_value", *parts)
         self.twins.add(described.parts[0], value)
         return described

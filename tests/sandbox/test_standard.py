@@ -169,3 +169,42 @@ def test_the_documentation_lists_every_kind_that_is_sent_or_lent():
         if word.startswith("IPv"):
             word = "IP addresses and networks"
         assert spoken.get(word, word) in page, name
+
+
+@pytest.mark.parametrize("level", ["", None])
+def test_the_settings_of_a_database_come_across_and_a_closed_one_is_closed(level):
+    ours, theirs = database(), database()
+    theirs.isolation_level = level
+    theirs.execute("PRAGMA foreign_keys = ON")
+    name, *parts = standard.parts_of(theirs, to_program=True)
+    standard.update(standard.KINDS[name], ours, parts)
+    assert ours.execute("PRAGMA foreign_keys").fetchone() == (1,)
+    theirs.close()
+    for _ in range(2):
+        _, *closed = standard.parts_of(theirs, to_program=True)
+        standard.update(standard.KINDS[name], ours, closed)
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            ours.execute("SELECT 1")
+        standard.update(standard.KINDS[name], ours, parts)
+
+
+def test_a_setting_of_a_database_is_a_number():
+    ours = database()
+    name, *parts, _ = standard.parts_of(ours, to_program=True)
+    with pytest.raises(WireError):
+        standard.update(standard.KINDS[name], ours, [*parts, ("1; DROP TABLE people", 0, 0)])
+    close_database(ours)
+
+
+@pytest.mark.parametrize("detect", [sqlite3.PARSE_COLNAMES, sqlite3.PARSE_DECLTYPES])
+def test_what_a_database_cannot_hand_over_is_named(detect):
+    plain = database()
+    assert standard.unsendable_of(plain) == ""
+    plain.execute("CREATE TEMP TABLE t(a)")
+    assert "temporary" in standard.unsendable_of(plain)
+    converting = sqlite3.connect(":memory:", detect_types=detect)
+    converting.execute("CREATE TABLE t(day DATE)")
+    assert "detect_types" in standard.unsendable_of(converting)
+    assert "TEXT" not in sqlite3.converters
+    close_database(plain)
+    close_database(converting)

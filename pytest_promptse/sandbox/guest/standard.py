@@ -146,23 +146,58 @@ def _queue(name: str) -> Kind:
     )
 
 
+_SETTINGS = ("foreign_keys", "recursive_triggers", "ignore_check_constraints")
+"""The settings of a connection to a database, by the names of their pragmas."""
+
+
 def _take_database(connection: Any) -> tuple[Any, ...] | None:
     """Return the content of a database in memory. One with files cannot be sent."""
     row = find("sqlite3", "Row")
     try:
         files = [row[2] for row in connection.cursor().execute("PRAGMA database_list")]
     except find("sqlite3", "ProgrammingError"):  # it is closed
-        return None
+        return None, False, None, ()
     # A file has its full path here. A database in memory has none, or "x" after deserialize().
     if any("/" in file for file in files) or connection.row_factory not in (None, row):
         return None
     # A database without any page cannot be serialized.
     (pages,) = connection.cursor().execute("PRAGMA page_count").fetchone()
     data = connection.serialize() if pages else b""
-    return data, connection.row_factory is row, connection.isolation_level
+    settings = tuple(
+        connection.cursor().execute(f"PRAGMA {name}").fetchone()[0] for name in _SETTINGS
+    )
+    return data, connection.row_factory is row, connection.isolation_level, settings
 
 
-def _update_database(connection: Any, data: bytes, by_name: bool, level: str | None) -> None:
+def unsendable_of(connection: Any) -> str:
+    """Return what the check has set up in a database that cannot be sent, or an empty string."""
+    cursor = connection.cursor()
+    if cursor.execute("SELECT 1 FROM sqlite_temp_master").fetchone():
+        return "a database with temporary tables"
+    if connection.text_factory is not str:
+        return "a database with a text_factory"
+    converters = find("sqlite3", "converters")
+    own, converters["TEXT"] = converters.get("TEXT"), lambda _: converters
+    try:
+        # The columns of this table are declared as TEXT, and no public name has the setting.
+        cursor.execute('SELECT type AS "a [TEXT]" FROM sqlite_master')
+        is_converted = cursor.fetchone() == (converters,) or cursor.description[0][0] == "a"
+    finally:
+        del converters["TEXT"]
+        converters.update({} if own is None else {"TEXT": own})
+    return "a database with detect_types" if is_converted else ""
+
+
+def _update_database(
+    connection: Any,
+    data: bytes | None,
+    by_name: bool,
+    level: str | None,
+    settings: tuple[Any, ...],
+) -> None:
+    if data is None or _take_database(connection) == (None, False, None, ()):
+        connection.close()  # a closed one cannot be opened again
+        return
     if connection.in_transaction:
         connection.rollback()
     if data:
@@ -181,6 +216,8 @@ def _update_database(connection: Any, data: bytes, by_name: bool, level: str | N
     connection.row_factory = find("sqlite3", "Row") if by_name else None
     if connection.isolation_level != level:
         connection.isolation_level = level
+    for name, value in zip(_SETTINGS, settings, strict=True):
+        connection.cursor().execute(f"PRAGMA {name} = {value:d}").close()
 
 
 def _database(*parts: Any) -> Any:
@@ -280,7 +317,7 @@ KINDS: dict[str, Kind] = {
     ),
     "sqlite3.Connection": Kind(
         _take_database,
-        (bytes, bool, (str, _NONE)),
+        ((bytes, _NONE), bool, (str, _NONE), tuple),
         _database,
         _update_database,
         to_program=True,

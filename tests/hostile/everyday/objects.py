@@ -1366,3 +1366,24 @@ def test_the_names_of_the_checks_object_can_be_listed(candidate):
     sample = Sample(1)
     assert candidate(sample) == ('{"x": 1, "tags": [3]}', ["tags", "total", "x"])
     assert sample.tags == [3]
+
+
+@answers(
+    "add",
+    right='def add(db, n): db.execute("insert into c values (?)", (n,))',
+    wrong='def add(db, n): db.execute("pragma foreign_keys = off"); db.execute("insert into c values (9)")',
+)
+def test_a_database_keeps_its_foreign_keys(candidate):
+    db = sqlite3.connect(":memory:")
+    db.execute("pragma foreign_keys = on")
+    db.executescript("create table p(id integer primary key); create table c(p references p(id))")
+    with pytest.raises(sqlite3.IntegrityError):
+        candidate(db, 9)
+
+
+@answers("close", right="def close(db): db.close()", wrong="def close(db): db.commit()")
+def test_a_database_that_the_program_closes(candidate):
+    db = sqlite3.connect(":memory:")
+    candidate(db)
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        db.execute("select 1")
