@@ -229,7 +229,5 @@ class ProxyFactory:
         return cls(content)
 
 
-SPECIALS = objects.SPECIALS - words(
-    "__aiter__ __anext__ __aenter__ __aexit__ __get__ __set__ __delete__ __set_name__"
-)
+SPECIALS = objects.SPECIALS - words("__get__ __set__ __delete__ __set_name__")
 """Special methods of the check's objects that a program may use."""

@@ -1387,3 +1387,60 @@ def test_a_database_that_the_program_closes(candidate):
     candidate(db)
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         db.execute("select 1")
+
+
+class Response:
+    def __init__(self, log):
+        self.log = log
+
+    async def __aenter__(self):
+        await asyncio.sleep(0)
+        self.log.append("open")
+        return self
+
+    async def __aexit__(self, kind, error, trace):
+        self.log.append(kind)
+        return kind is KeyError
+
+    async def lines(self):
+        for line in ("a", "b"):
+            await asyncio.sleep(0)
+            yield line
+
+
+READS = """
+import asyncio
+async def read(response):
+    async with response as opened:
+        found = [line async for line in opened.lines()]
+        async for line in opened.lines():
+            found.append(line)
+        raise KeyError(1)
+    return found
+def f(response): return asyncio.run(read(response))
+"""
+
+
+@answers("f", right=READS, wrong=READS.replace("found.append(line)", "break"))
+def test_the_checks_objects_in_async_with_and_async_for(candidate):
+    log = []
+    assert candidate(Response(log)) == ["a", "b", "a", "b"]
+    assert log == ["open", KeyError]
+
+
+@contextlib.asynccontextmanager
+async def connected(log):
+    log.append("in")
+    yield [1, 2]
+    log.append("out")
+
+
+@answers(
+    "f",
+    right="async def f(opened):\n    async with opened as items:\n        return sum(items)",
+    wrong="async def f(opened): return 3",
+)
+def test_the_checks_asynccontextmanager_in_async_with(candidate):
+    log = []
+    assert asyncio.run(candidate(connected(log))) == 3
+    assert log == ["in", "out"]
