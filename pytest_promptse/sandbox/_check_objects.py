@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import io
 import sys
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -281,6 +282,8 @@ class CheckObjects:
             return value(*args, **kwargs)
         if operation in ("get", "set"):
             return self._attribute(value, operation, args)
+        if operation == "of_copy":
+            return self._of_copy(value, *args)
         if operation in ("copy", "deepcopy", "dir", "vars"):
             return self._whole(value, operation)
         if operation == "__next__":
@@ -324,6 +327,28 @@ class CheckObjects:
             raise AttributeError(f"the check keeps {name!r} as it is")
         setattr(value, name, args[1])
         return None
+
+    def _of_copy(self, cls: Any, copied: Any, name: Any) -> Any:
+        """Return what the check's class `cls` defines of a value, of which the program has a copy.
+
+        Raises
+        ------
+        CannotCrossError
+            If the attribute is a method that could change the value, which is a copy of the copy.
+        """
+        if type(copied) is not cls or type(name) is not str:
+            raise WireError("a value of a class that is none")
+        kind = next((kind for kind in cls.__mro__ if name in vars(kind)), None)
+        if kind is None or is_library(kind.__module__):
+            # Such as str.format, which would read private names for the program.
+            raise AttributeError(f"the check keeps {name!r} to itself")
+        found = self._attribute(copied, "get", (name,))
+        if callable(found) and issubclass(cls, (*CONTAINERS, OrderedDict)):
+            raise CannotCrossError(
+                f"the program uses {cls.__name__}.{name}, a method of a value that is copied; pass "
+                "an object of a class without a base"
+            )
+        return found
 
     def _whole(self, value: Any, operation: str) -> Any:
         if operation in ("copy", "deepcopy"):

@@ -155,6 +155,8 @@ class ProxyFactory:
             return self._known[number]
         kind, *rest = description
         made = getattr(self, f"_{kind}")(number, *rest)
+        if kind in ("namedtuple", "enum", "subclass"):
+            made.__getattr__ = self._computed(number)
         if number >= 0:
             self._known[number] = made
             self._numbers[id(made)] = number
@@ -205,6 +207,16 @@ class ProxyFactory:
             error.args = args
         error.__dict__.update(names)
         return error
+
+    def _computed(self, number: int) -> Callable[[Any, str], Any]:
+        """Return the ``__getattr__`` of copies: the check computes what its class defines."""
+
+        def get(self_: Any, name: str) -> Any:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            return self._ask(number, "of_copy", (self_, name), {})
+
+        return get
 
     def _namedtuple(self, _number: int, name: str, fields: list[str]) -> Any:
         return namedtuple(name, fields)  # noqa: PYI024

@@ -1444,3 +1444,37 @@ def test_the_checks_asynccontextmanager_in_async_with(candidate):
     log = []
     assert asyncio.run(candidate(connected(log))) == 3
     assert log == ["in", "out"]
+
+
+class Shade(enum.Enum):
+    DARK = 1
+
+    def title_of(self, end):
+        return self.name.title() + end
+
+    @property
+    def next(self):
+        return self.value + 1
+
+
+class Place(typing.NamedTuple):
+    x: int
+    y: int
+
+    def moved(self, dx):
+        return Place(self.x + dx, self.y)
+
+
+class Slug(str):
+    def words(self):
+        return self.split("-")
+
+
+@answers(
+    "f",
+    right="def f(s, p, t): return s.title_of('!'), s.next, p.moved(2), t.words(), hasattr(s, 'no')",
+    wrong="def f(s, p, t): return 'Dark', 2, p, t, False",
+)
+def test_the_methods_of_copied_values_of_the_check(candidate):
+    expected = ("Dark!", 2, Place(3, 2), ["a", "b"], False)
+    assert candidate(Shade.DARK, Place(1, 2), Slug("a-b")) == expected

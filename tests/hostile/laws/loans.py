@@ -414,3 +414,40 @@ def test_a_mock_cannot_be_copied_and_shows_nothing_of_its_own(candidate):
     called = mock.Mock()
     assert candidate(called) == 3
     called.assert_called_once_with(3)
+
+
+class Ledger(dict):
+    limit = 7
+
+    def put(self, value):
+        self["x"] = value
+
+
+# The method would change a copy of the copy that the program has.
+@attack(
+    2,
+    "def f(d):\n    d.put(3)\n    return 3",
+    "def f(d): return d.limit.__class__",
+    "def f(d): return d._limit",
+    wrong="def f(d): return 4",
+    may_break=True,
+)
+def test_a_method_that_could_change_a_copied_value_is_an_error(candidate):
+    assert candidate(Ledger()) == 3
+
+
+class Label(str):
+    def words(self):
+        return self.split()
+
+
+@attack(
+    2,
+    "def f(v, s): return int(type(s).__getattr__(type(s)('{0._expected}'), 'format')(v))",
+    "def f(v, s): return int(type(s).__getattr__(s, '__class__').format('{0._expected}', v))",
+    wrong="def f(v, s): return 99",
+    honest="def f(v, s): return len(s.words())",
+)
+def test_a_copied_value_lends_no_method_of_its_plain_type(candidate):
+    verifier = Verifier()
+    assert verifier.check(candidate(verifier, Label("a b c")))
