@@ -134,7 +134,7 @@ TOOLCHAINS: dict[str, Toolchain] = {
     ),
     "rust": Toolchain(
         tool="rustc",
-        install="apt-get install rustc",
+        install="apt-get install rustc (in Debian 12, rustc-web), or rustup",
         file="main.rs",
         build=(
             "{tool}",
@@ -151,6 +151,8 @@ TOOLCHAINS: dict[str, Toolchain] = {
         ),
         run=("{output}",),
         environment=(("LD_LIBRARY_PATH", "{prefix}/lib"),),
+        # Older ones need /proc: https://github.com/rust-lang/rust/pull/103581
+        least=(1, 67),
     ),
     "java": Toolchain(
         tool="javac",
