@@ -329,8 +329,8 @@ class Candidate(EntryPoint):
     def _compare_again(self, name: str, handle: Any, value: Any, has_answered: bool) -> None:
         """Compare with the true value, of which the program learns when the check has ended.
 
-        What the comparison raises is a failure of the program, unless the value cannot be sent, or
-        the program has raised an exception in the check already.
+        What the comparison raises is a failure of the program. It is none if the value cannot be
+        sent, or if the program has raised an exception in the check already.
         """
         is_sent = False
         try:

@@ -150,13 +150,24 @@ _SETTINGS = ("foreign_keys", "recursive_triggers", "ignore_check_constraints")
 """The settings of a connection to a database, by the names of their pragmas."""
 
 
+_CLOSED = (None, False, None, ())
+"""What is sent of a closed connection to a database."""
+
+
+def _is_closed(connection: Any) -> bool:
+    try:
+        connection.cursor()
+    except find("sqlite3", "ProgrammingError"):
+        return True
+    return False
+
+
 def _take_database(connection: Any) -> tuple[Any, ...] | None:
     """Return the content of a database in memory. One with files cannot be sent."""
+    if _is_closed(connection):
+        return _CLOSED
     row = find("sqlite3", "Row")
-    try:
-        files = [row[2] for row in connection.cursor().execute("PRAGMA database_list")]
-    except find("sqlite3", "ProgrammingError"):  # it is closed
-        return None, False, None, ()
+    files = [row[2] for row in connection.cursor().execute("PRAGMA database_list")]
     # A file has its full path here. A database in memory has none, or "x" after deserialize().
     if any("/" in file for file in files) or connection.row_factory not in (None, row):
         return None
@@ -195,7 +206,7 @@ def _update_database(
     level: str | None,
     settings: tuple[Any, ...],
 ) -> None:
-    if data is None or _take_database(connection) == (None, False, None, ()):
+    if data is None or _is_closed(connection):
         connection.close()  # a closed one cannot be opened again
         return
     if connection.in_transaction:
