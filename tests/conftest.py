@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fork_server import ForkServer, running_server
+from fork_server import ForkServer, interpreter_settings, running_server
 
 if TYPE_CHECKING:
     import subprocess
@@ -43,7 +43,10 @@ def same_environment_everywhere() -> Iterator[None]:
         for name in _OF_THE_MACHINE:
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("COLUMNS", "80")
+        before = interpreter_settings(os.environ)
         yield
+        # With other settings than the fork server's, every later program starts an interpreter.
+        assert interpreter_settings(os.environ) == before, "a test has changed the environment"
 
 
 @pytest.fixture(autouse=True)

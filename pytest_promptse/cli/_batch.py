@@ -302,9 +302,14 @@ def _fetch(chosen: argparse.Namespace) -> int:
 
 
 def _run(chosen: argparse.Namespace) -> int:
-    from pytest_promptse.sampling._batch_files import import_batch  # noqa: PLC0415
+    from pytest_promptse.sampling._batch_files import (  # noqa: PLC0415
+        import_batch,
+        read_manifest,
+    )
     from pytest_promptse.sampling._ray_cluster import connected  # noqa: PLC0415
 
+    # A wrong folder is known at once, before a cluster starts.
+    read_manifest(chosen.folder)
     concurrency = {} if chosen.concurrency is None else {"concurrency": chosen.concurrency}
     with connected(chosen.ray, command="batch run"):
         from pytest_promptse.sampling._ray_batch import (  # noqa: PLC0415 - needs Ray

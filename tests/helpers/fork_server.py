@@ -115,7 +115,7 @@ class ForkServer:
 
         A child has the interpreter settings with which this object was made.
         """
-        same = _interpreter_settings(env) == _interpreter_settings(self._env)
+        same = interpreter_settings(env) == interpreter_settings(self._env)
         return same and is_python(command)
 
     def start(
@@ -223,7 +223,7 @@ def is_python(command: Sequence[str]) -> bool:
         return file.readline(2000).startswith(b"#!" + os.fsencode(script.parent) + b"/python")
 
 
-def _interpreter_settings(env: dict[str, str]) -> dict[str, str]:
+def interpreter_settings(env: Mapping[str, str]) -> dict[str, str]:
     """Return the settings that an interpreter reads when it starts, except its path."""
     return {
         name: value
