@@ -106,7 +106,7 @@ def in_order(wanted, found):
     return all(any(part == other for other in remaining) for part in wanted)
 
 
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id, scope="class")
 class TestAnyPrompt:
     def test_no_word_of_the_specification_is_lost_or_moved(self, task):
         for variant in all_variants(task):
