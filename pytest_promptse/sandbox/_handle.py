@@ -262,6 +262,9 @@ def asked(name: str) -> Callable[..., Any]:
     return method
 
 
+_COMPARISONS = ("__eq__", "__ne__")
+
+
 def _special(value: Any, name: str) -> Any:
     """Return a special method as its class defines it, or None."""
     # Without the methods of its metaclass.
@@ -277,9 +280,23 @@ def _read_by_comparison() -> Any:
     frame: FrameType | None = sys._getframe(2)  # noqa: SLF001 - no other way
     outermost = None
     while frame is not None:
-        outermost = frame if frame.f_code.co_name in ("__eq__", "__ne__") else outermost
+        outermost = frame if _is_comparison(frame) else outermost
         frame = frame.f_back
     return outermost and outermost.f_locals.setdefault("@promptse_read", {})
+
+
+def _is_comparison(frame: FrameType) -> bool:
+    """Return whether a frame runs ``__eq__`` or ``__ne__``, or a function that stands for one."""
+    code = frame.f_code
+    if code.co_name in _COMPARISONS:
+        return True
+    if not code.co_varnames:
+        return False
+    first = frame.f_locals.get(code.co_varnames[0])
+    if not code.co_argcount and type(first) is tuple and first:
+        first = first[0]
+    methods = (_special(first, name) for name in _COMPARISONS)
+    return any(getattr(method, "__code__", None) is code for method in methods)
 
 
 def read_once(name: str) -> Callable[[Any], Any]:
@@ -292,12 +309,13 @@ def read_once(name: str) -> Callable[[Any], Any]:
     ask = asked(name)
 
     def method(self: Any) -> Any:
-        read = None if _special(self, "__next__") else _read_by_comparison()
+        length = _special(self, "__len__")
+        is_iterator = _special(self, "__next__") is not None
+        read = None if is_iterator and length is None else _read_by_comparison()
         if read is None:
             return ask(self)
         # The same object of the program has the same handle while that is kept.
         found = read.setdefault(id(self), {"handle": self})
-        length = _special(self, "__len__")
         if length is None:  # there may be no end of the items
             found[name], items = tee(found.get(name) or (item for item in ask(self)))
             return items
