@@ -36,7 +36,7 @@ _MOST_PATIENCE = 5
 """Largest factor by which the wall-clock limit grows if the machine lacks processors."""
 
 _CALLBACK_FACTOR = 2
-"""A callback may take this many times the wall-clock limit."""
+"""All callbacks together may take this many times the wall-clock limit."""
 
 MAX_CALLBACKS = 100_000
 _CHUNK = 1 << 16
@@ -136,6 +136,7 @@ class Execution:
         self._ready = False
         self._callbacks = 0
         self._callback_seconds = 0.0
+        self._callbacks_waited = 0.0
         # Time at which the check began to work on a callback, or None if it does not.
         self._callback_since: float | None = None
         self.on_stuck: Callable[[str], object] | None = None
@@ -415,16 +416,21 @@ class Execution:
             self._fail("resource", f"the program called back more than {MAX_CALLBACKS:,} times")
         start = time.thread_time()
         is_outer = self._callback_since is None
-        self._callback_since = time.monotonic()
+        began = self._callback_since = time.monotonic()
         bound = _CALLBACK_FACTOR * self.limits.wall
         try:
             with cpu_limited(bound) if is_outer and self.on_stuck else contextlib.nullcontext():
                 yield
         finally:
+            ended = time.monotonic()
             self._callback_seconds += time.thread_time() - start
-            self._callback_since = None if is_outer else time.monotonic()
+            self._callbacks_waited += ended - began if is_outer else 0.0
+            self._callback_since = None if is_outer else ended
         if self._callback_seconds > self.limits.wall:
             self._fail("timeout", f"callbacks of the check took over {self.limits.wall:g} s")
+        # Each of many callbacks may wait for a moment, which takes no time of a processor.
+        if self._callbacks_waited > bound + _watch.stalled() - self._stalled:
+            self._fail("timeout", f"callbacks of the check took over {bound:g} s")
 
     def watch(self) -> float:
         """Kill the program if it exceeds its limit on CPU time or memory. Called by a thread.

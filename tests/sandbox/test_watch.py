@@ -120,6 +120,17 @@ def test_callbacks_are_bounded_in_time(bwrap):
         candidate(lambda base, power: bool(base**power % 7))
 
 
+def test_callbacks_that_wait_are_bounded_in_time(bwrap):
+    program = "def f(wait):\n    while True: wait(0.01)\n"
+    start = time.monotonic()
+    with (
+        bwrap.load(program, entry_point="f", limits=Limits(wall=0.5, cpu=60)) as candidate,
+        pytest.raises(ProgramStopped, match="callbacks of the check took over 1 s"),
+    ):
+        candidate(lambda seconds: time.sleep(seconds))
+    assert time.monotonic() - start < 20
+
+
 def test_the_watchdog_ends_with_its_pool():
     dog = _watch.Watchdog()
 
