@@ -89,6 +89,7 @@ _OF_BUILTINS = (
     types.MethodDescriptorType,
     types.WrapperDescriptorType,
 )
+_CHANGEABLE: tuple[Any, ...] = (*CONTAINERS, OrderedDict)
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 
 
@@ -143,7 +144,8 @@ class CheckObjects:
             return self._new(value, *self._class(value))
         if _is_function(value):
             name, doc = getattr(value, "__name__", "function"), getattr(value, "__doc__", None)
-            return self._new(value, "function", name, doc, _parameters(value))
+            is_async = inspect.iscoroutinefunction(value)
+            return self._new(value, "function", name, doc, _parameters(value), is_async)
         if isinstance(value, BaseException):
             return self._error(value)
         return self._instance(value)
@@ -171,23 +173,29 @@ class CheckObjects:
             members = {key: member.value for key, member in cls.__members__.items()}
             kinds = (enum.IntEnum, enum.StrEnum, enum.IntFlag, enum.Flag)
             base = next((kind.__name__ for kind in kinds if issubclass(cls, kind)), "Enum")
-            return "enum", name, base, members
+            plain = next((kind for kind in cls.__mro__ if kind in objects.CONTENT), None)
+            # The members of an enumeration with a constructor may be made of other values.
+            fits = plain and all(type(value) is plain for value in members.values())
+            return "enum", name, base, members, plain if fits and base == "Enum" else None
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):
-            return "namedtuple", name, list(cls._fields)
+            defaults = [*getattr(cls, "_field_defaults", {}).values()]
+            return "namedtuple", name, list(cls._fields), defaults if _is_plain(defaults) else []
         plain = next((kind for kind in cls.__mro__ if kind in objects.CONTENT), None)
         if plain is not None:
             return "subclass", name, plain
         specials = SPECIALS & {special for kind in cls.__mro__[:-1] for special in kind.__dict__}
-        fields = None
+        shown: dict[str, Any] = {}
+        if not is_library(cls.__module__):
+            shown |= {"doc": cls.__doc__, "parameters": _parameters(cls)}
         if dataclasses.is_dataclass(cls):
-            fields = " ".join(field.name for field in dataclasses.fields(cls))
+            shown["fields"] = " ".join(field.name for field in dataclasses.fields(cls))
         bases = tuple(
             base
             for base in cls.__bases__
             if issubclass(base, BaseException)
             or (base is not object and standard.name_of(base) is None and _is_python_class(base))
         )
-        return "class", name, " ".join(sorted(specials)), fields, bases
+        return "class", name, " ".join(sorted(specials)), bases, shown
 
     def _error(self, error: BaseException) -> Built:
         cls = next(kind for kind in type(error).__mro__ if not kind.__module__.startswith(_OWN))
@@ -210,7 +218,10 @@ class CheckObjects:
             return self._new(value, "member", cls, objects.member_key(value))
         base, content = objects.content_of(value, cls)
         if base in objects.CONTENT:
-            return Built(wire.PROXY, (-1, "value", cls, content))
+            if base in _CHANGEABLE:
+                return Built(wire.PROXY, (-1, "value", cls, content))
+            # If the program sends its copy back, the check receives the original.
+            return self._new(value, "value", cls, content)
         if not is_library(cls.__module__) and _is_python_class(cls):
             return self._new(value, "object", cls)
         # A bare object is a mark, such as that of a mapping pattern, and has no names to use.
@@ -219,7 +230,12 @@ class CheckObjects:
         return self._lent(value)
 
     def _lent(self, value: Any) -> Built:
-        shape = self._new(_Shape(), *self._class(type(value)))
+        described = self._class(type(value))
+        posed = value.__class__ if is_mock(type(value)) else None
+        # A mock with a specification passes for an object of that class.
+        if isinstance(posed, type) and not is_library(posed.__module__):
+            described[-1]["posed"] = posed
+        shape = self._new(_Shape(), *described)
         return self._new(value, "object", shape)
 
     # -- requests of the program ----------------------------------------------------------------
@@ -252,20 +268,24 @@ class CheckObjects:
             raise WireError("an object of the check is malformed")
         if issubclass(found, tuple) and hasattr(found, "_make"):
             return found._make(content)
-        base = next((base for base in found.__mro__ if base in objects.CONTENT), None)
+        base: Any = next((base for base in found.__mro__ if base in objects.CONTENT), None)
         if base is None or type(content) is not base:
             raise WireError("the content of a value does not fit its class")
-        return found(content)
+        # A constructor of the class may take other arguments.
+        made = base.__new__(found, content)
+        if base in _CHANGEABLE:
+            base.__init__(made, content)
+        return made
 
     def use(  # noqa: PLR0911 - one return for each kind
         self, number: Any, operation: Any, args: Any, kwargs: Any
     ) -> Any:
         """Perform a request of the program on an object of the check.
 
-        `number` is that of the object. `operation` is ``call``, ``get``, ``set``, ``copy``,
-        ``deepcopy``, ``dir``, ``vars``, ``__next__``, ``__await__`` or a special method; `args` and
-        `kwargs` are its arguments. None of them is trusted. Exceptions of the object are raised as
-        they are.
+        `number` is that of the object. `operation` is ``call``, ``get``, ``set``, ``delete``,
+        ``copy``, ``deepcopy``, ``dir``, ``vars``, ``__next__``, ``__await__`` or a special method;
+        `args` and `kwargs` are its arguments. None of them is trusted. Exceptions of the object are
+        raised as they are.
 
         Raises
         ------
@@ -280,7 +300,7 @@ class CheckObjects:
         kwargs.pop("stack_info", None)
         if operation == "call" and (isinstance(value, type) or _is_function(value)):
             return value(*args, **kwargs)
-        if operation in ("get", "set"):
+        if operation in ("get", "set", "delete"):
             return self._attribute(value, operation, args)
         if operation == "of_copy":
             return self._of_copy(value, *args)
@@ -294,7 +314,7 @@ class CheckObjects:
         if operation in ("__await__", "cancel") and isinstance(value, Awaitable):
             return self._step(value, cancel=operation == "cancel")
         if operation in SPECIALS and may_use(value, operation):
-            return getattr(type(value), operation)(value, *args, **kwargs)
+            return _special(value, operation)(*args, **kwargs)
         raise WireError("a request of the program is malformed")
 
     def _step(self, value: Awaitable[Any], *, cancel: bool) -> list[Any]:
@@ -323,9 +343,13 @@ class CheckObjects:
         if operation == "get":
             result = getattr(value, name)
             return self._twin(result) if type(result) in CONTAINERS else result
-        if not may_set(value, name, args[1]):
+        new = args[1] if operation == "set" else None
+        if not may_set(value, name, new):
             raise AttributeError(f"the check keeps {name!r} as it is")
-        setattr(value, name, args[1])
+        if operation == "set":
+            setattr(value, name, new)
+        else:
+            delattr(value, name)
         return None
 
     def _of_copy(self, cls: Any, copied: Any, name: Any) -> Any:
@@ -339,11 +363,13 @@ class CheckObjects:
         if type(copied) is not cls or type(name) is not str:
             raise WireError("a value of a class that is none")
         kind = next((kind for kind in cls.__mro__ if name in vars(kind)), None)
+        if kind is None and name in getattr(copied, "__dict__", ()):
+            kind = cls
         if kind is None or is_library(kind.__module__):
             # Such as str.format, which would read private names for the program.
             raise AttributeError(f"the check keeps {name!r} to itself")
         found = self._attribute(copied, "get", (name,))
-        if callable(found) and issubclass(cls, (*CONTAINERS, OrderedDict)):
+        if callable(found) and issubclass(cls, _CHANGEABLE):
             raise CannotCrossError(
                 f"the program uses {cls.__name__}.{name}, a method of a value that is copied; pass "
                 "an object of a class without a base"
@@ -371,6 +397,22 @@ class CheckObjects:
 
 
 # -- what a program may do with an object of the check -------------------------------------------
+
+
+def _special(value: Any, name: str) -> Any:
+    """Return a special method of `value`, as an operation finds it: in its class, not beyond it.
+
+    Raises
+    ------
+    WireError
+        If the class has none of this name. Its metaclass may have one.
+    """
+    cls = type(value)
+    kind = next((kind for kind in cls.__mro__ if name in vars(kind)), None)
+    if kind is None:
+        raise WireError("a special method that the object does not have")
+    found = vars(kind)[name]
+    return found.__get__(value, cls) if hasattr(type(found), "__get__") else found
 
 
 def is_mock(cls: type) -> bool:
@@ -488,7 +530,8 @@ def _require_own_code(value: Any, operation: str) -> None:
         )
     mock = _mock_of(value)
     if is_mock(type(mock)):
-        for effect in (mock._mock_wraps, mock.side_effect):  # noqa: SLF001 - no public name
+        # What the module makes beside mocks has none of them.
+        for effect in (getattr(mock, name, None) for name in ("_mock_wraps", "side_effect")):
             if not _is_own_effect(effect):
                 name = getattr(effect, "__name__", type(effect).__name__)
                 raise CannotCrossError(
@@ -565,7 +608,8 @@ def _is_function(value: Any) -> bool:
     """
     if type(value) is functools.partial:
         return _is_function(value.func)
-    wrapped = getattr(value, "__wrapped__", None)
+    # A value of the test may compute its attributes.
+    wrapped = inspect.getattr_static(value, "__wrapped__", None)
     if isinstance(wrapped, _FUNCTIONS) and callable(value) and is_library(_module_of(value)):
         return _is_function(wrapped)  # decorated, such as by functools.lru_cache
     if not isinstance(value, _FUNCTIONS):
@@ -632,10 +676,10 @@ def _library_name(value: Any) -> tuple[str, str] | None:
 
     The program uses its own, which runs in the jail.
     """
-    owner = getattr(value, "__objclass__", None) or getattr(value, "__self__", None)
     if isinstance(value, type | types.FunctionType):
         module = value.__module__
     elif isinstance(value, _OF_BUILTINS):
+        owner = getattr(value, "__objclass__", None) or getattr(value, "__self__", None)
         module = owner.__module__ if isinstance(owner, type) else value.__module__
     else:
         return None

@@ -55,6 +55,8 @@ VALUES = [
     ),
     array.array("i", [1, 2]),
     memoryview(b"ab"),
+    dict[str, list[int]],
+    int | list[str] | None,
     slice(1, 2),
     {"a": 1}.keys(),
     {"a": 1}.values(),
@@ -162,6 +164,7 @@ def test_the_documentation_lists_every_kind_that_is_sent_or_lent():
         "PureWindowsPath": "pure paths", "Iterator": "iterators", "Awaitable": "awaitables",
         "_GeneratorContextManager": "`contextlib.contextmanager`",
         "_AsyncGeneratorContextManager": "`asynccontextmanager`",
+        "GenericAlias": "types with parameters", "UnionType": "unions of types",
         "AsyncIterator": "iterators", "GeneratorType": "generators", "CoroutineType": "awaitables",
     }  # fmt: skip
     for name in {*standard.KINDS, *standard.LENT}:

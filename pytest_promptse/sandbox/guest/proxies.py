@@ -29,9 +29,6 @@ class _ProxyClass(type):
     ``_proxy_number`` identifies the class, and ``_proxy_ask`` sends a request to the check.
     """
 
-    _proxy_number: int
-    _proxy_ask: Ask
-
     def __new__(mcs, name: str, bases: tuple[type, ...], names: dict[str, Any]) -> Any:
         """Refuse a class of the program, whose methods the check could not call."""
         if "_proxy_number" not in names:
@@ -86,6 +83,12 @@ class _Proxy(_Own):
             object.__setattr__(self, name, value)
             return
         _send(self, "set", name, value)
+
+    def __delattr__(self, name: str) -> None:
+        if name.startswith("_"):
+            object.__delattr__(self, name)
+            return
+        _send(self, "delete", name)
 
     @property
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
@@ -165,10 +168,16 @@ class ProxyFactory:
     def _moved_value(self, number: int, *parts: Any) -> Any:
         return self._twins.add(number, standard.build(parts, in_program=True))
 
-    def _function(self, number: int, name: str, doc: str | None, parameters: Any) -> Any:
+    def _function(
+        self, number: int, name: str, doc: str | None, parameters: Any, is_async: bool = False
+    ) -> Any:
         def function(*args: Any, **kwargs: Any) -> Any:
             return self._ask(number, "call", args, kwargs)
 
+        async def coroutine(*args: Any, **kwargs: Any) -> Any:
+            return await self._ask(number, "call", args, kwargs)
+
+        function = coroutine if is_async else function
         function.__name__ = function.__qualname__ = name
         function.__doc__ = doc
         if parameters is not None:
@@ -177,7 +186,7 @@ class ProxyFactory:
         return function
 
     def _class(
-        self, number: int, name: str, specials: str, fields: str | None, bases: tuple[Any, ...]
+        self, number: int, name: str, specials: str, bases: tuple[Any, ...], shown: dict[str, Any]
     ) -> Any:
         if any(isinstance(base, type) and issubclass(base, BaseException) for base in bases):
             return type(name, bases, {"__module__": "check"})
@@ -189,8 +198,13 @@ class ProxyFactory:
         }
         if "__eq__" in names and "__hash__" not in names:
             names["__hash__"] = None
-        if fields is not None:
-            names["__dataclass_fields__"] = objects.dataclass_fields(fields)
+        names["__doc__"] = shown.get("doc")
+        if shown.get("parameters") is not None:
+            names["__signature__"] = objects.build_signature(shown["parameters"])
+        if "posed" in shown:
+            names["__class__"] = property(lambda _self: shown["posed"])
+        if "fields" in shown:
+            names["__dataclass_fields__"] = objects.dataclass_fields(shown["fields"])
         own = tuple(base for base in bases if isinstance(base, _ProxyClass))
         return _ProxyClass(name, own or (_Proxy,), names)
 
@@ -218,11 +232,11 @@ class ProxyFactory:
 
         return get
 
-    def _namedtuple(self, _number: int, name: str, fields: list[str]) -> Any:
-        return namedtuple(name, fields)  # noqa: PYI024
+    def _namedtuple(self, _number: int, name: str, fields: list[str], defaults: list[Any]) -> Any:
+        return namedtuple(name, fields, defaults=defaults)  # noqa: PYI024
 
-    def _enum(self, _number: int, name: str, base: Any, members: dict[str, Any]) -> Any:
-        made: Any = getattr(enum, base)(name, members, module="check")
+    def _enum(self, _number: int, name: str, base: Any, members: dict[str, Any], plain: Any) -> Any:
+        made: Any = getattr(enum, base)(name, members, module="check", type=plain)
         return made
 
     def _member(self, _number: int, cls: Any, key: Any) -> Any:

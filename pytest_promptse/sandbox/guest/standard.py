@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_promptse.sandbox.guest.containers import replace
 from pytest_promptse.sandbox.guest.decode import take
-from pytest_promptse.sandbox.guest.unpatched import __builtins__, importlib
+from pytest_promptse.sandbox.guest.unpatched import __builtins__, importlib, types
 from pytest_promptse.sandbox.guest.wire import InUseError, WireError, words
 
 if TYPE_CHECKING:
@@ -243,7 +243,21 @@ def _random(*state: Any) -> Any:
     return made
 
 
+def _union(kinds: tuple[Any, ...]) -> Any:
+    made = kinds[0]
+    for kind in kinds[1:]:
+        # Another object of the program could decide the result.
+        if type(kind) not in (type, types.GenericAlias):
+            raise WireError("a union of what is no type")
+        made = made | kind
+    return made
+
+
 KINDS: dict[str, Kind] = {
+    "types.GenericAlias": Kind(
+        lambda value: (value.__origin__, value.__args__), (type, tuple), types.GenericAlias
+    ),
+    "types.UnionType": Kind(lambda value: (value.__args__,), (tuple,), _union),
     "collections.Counter": Kind(
         lambda value: (dict(value),), (dict,), _make("collections.Counter")
     ),
