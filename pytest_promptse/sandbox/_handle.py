@@ -271,6 +271,13 @@ def _special(value: Any, name: str) -> Any:
     return next((vars(kind)[name] for kind in type(value).__mro__ if name in vars(kind)), None)
 
 
+def _bound(value: Any, name: str) -> Any:
+    """Return a special method as an operation finds it."""
+    method = _special(value, name)
+    is_descriptor = hasattr(type(method), "__get__")
+    return method.__get__(value, type(value)) if is_descriptor else method
+
+
 def _read_by_comparison() -> Any:
     """Return what the outermost running ``__eq__`` of the check has read, or None without one.
 
@@ -578,37 +585,44 @@ def _equals(self: Any, other: object, name: str) -> Any:
     It may say that they differ. An object of the check with its own ``__eq__``, such as
     `pytest.approx`, decides itself.
     """
-    specials = self.promptse_info.specials
-    owner = self.promptse_owner
     if not is_of_program(other):
-        kind = f"{type(self).__module__}.{type(self).__qualname__}"
-        if kind in _NAMESPACES and type(other) is standard.loaded(kind):
-            content = self.__dict__  # asked of the program, and decoded here
-            return (type(content) is dict and content == vars(other)) is (name == "eq")
-        decoy = decoy_of(other)
-        is_plain = other is None or decoy is not other
-        if not is_plain or not {"__eq__", "__ne__"} & specials:
-            return NotImplemented
-        # None has no decoy, so the program is told of it at once.
-        asked_later = [name, self, other, False]
-        if other is not None:
-            asked_later = owner.compared.setdefault((name, id(self), id(other)), asked_later)
-        if len(owner.compared) > _MOST_COMPARED:
-            owner.fail("resource", f"the check compares its objects over {_MOST_COMPARED} times")
-        try:
-            answer = owner.ask("operate", name, self, decoy)
-        except (ArithmeticError, LookupError, ValueError) as error:
-            if not owner.has_raised(error):
-                raise
-            answer = name == "ne"  # its content may be the reason, and not its type
-        asked_later[-1] = True
-        if bool(answer) is (name == "eq"):
-            refuse(self, "equality")
-        return name == "ne"
+        return _equals_value(self, other, name)
+    specials = self.promptse_info.specials
     theirs = getattr(type(other), "promptse_info", NO_INFO)
     if not {"__eq__", "__ne__"} & (specials | theirs.specials):
         return (self is other) is (name == "eq")
-    return owner.ask("operate", name, self, other)
+    return self.promptse_owner.ask("operate", name, self, other)
+
+
+def _equals_value(self: Any, other: object, name: str) -> Any:
+    """Compare a handle with a value of the check."""
+    owner = self.promptse_owner
+    kind = f"{type(self).__module__}.{type(self).__qualname__}"
+    if kind in _NAMESPACES and type(other) is standard.loaded(kind):
+        content = self.__dict__  # asked of the program, and decoded here
+        return (type(content) is dict and content == vars(other)) is (name == "eq")
+    decoy = decoy_of(other)
+    is_plain = other is None or decoy is not other
+    if not is_plain:
+        return _bound(other, f"__{name}__")(self)  # within this comparison: see `read_once`
+    if not {"__eq__", "__ne__"} & self.promptse_info.specials:
+        return NotImplemented
+    # None has no decoy, so the program is told of it at once.
+    asked_later = [name, self, other, False]
+    if other is not None:
+        asked_later = owner.compared.setdefault((name, id(self), id(other)), asked_later)
+    if len(owner.compared) > _MOST_COMPARED:
+        owner.fail("resource", f"the check compares its objects over {_MOST_COMPARED} times")
+    try:
+        answer = owner.ask("operate", name, self, decoy)
+    except (ArithmeticError, LookupError, ValueError) as error:
+        if not owner.has_raised(error):
+            raise
+        answer = name == "ne"  # its content may be the reason, and not its type
+    asked_later[-1] = True
+    if bool(answer) is (name == "eq"):
+        refuse(self, "equality")
+    return name == "ne"
 
 
 _MOST_COMPARED = 10_000
