@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
@@ -12,8 +14,10 @@ from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._generate import Selection, generate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from fork_server import ForkServer
 
 # Other plugins of the development environment would only cost time.
 OTHERS = (
@@ -60,6 +64,45 @@ def run(pytester: pytest.Pytester) -> Callable[..., pytest.RunResult]:
         return pytester.runpytest_subprocess(*WITHOUT, *arguments)
 
     return run
+
+
+class NestedRun(NamedTuple):
+    """A run of pytest, and the folder of its project."""
+
+    result: pytest.RunResult
+    folder: Path
+
+    def record(self) -> dict:
+        """Return the record that ``--promptse-report json:run.json`` has written."""
+        return json.loads((self.folder / "run.json").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def run_once(
+    fork_server: ForkServer, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., NestedRun]:
+    """Run pytest with the plugin once for several tests of a module.
+
+    ``run_once({"test_it.py": text}, *arguments)`` writes the files into a new folder, runs pytest
+    there as the fixture ``run`` does, and returns a `NestedRun`. A fixture of the module makes the
+    run, and each test asserts on its part of the result.
+    """
+
+    def run_once(files: Mapping[str, str], *arguments: str) -> NestedRun:
+        folder = tmp_path_factory.mktemp("project")
+        for name, text in files.items():
+            (folder / name).write_text(text)
+        path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
+        basetemp = f"--basetemp={tmp_path_factory.mktemp('temporary')}"
+        done = fork_server.run(
+            (sys.executable, "-m", "pytest", basetemp, *WITHOUT, *arguments),
+            cwd=str(folder),
+            env={**os.environ, "PYTHONPATH": path, "HOME": str(folder)},
+        )
+        lines = (done.stdout.splitlines(), done.stderr.splitlines())
+        return NestedRun(pytest.RunResult(done.returncode, *lines, duration=0.0), folder)
+
+    return run_once
 
 
 @pytest.fixture
