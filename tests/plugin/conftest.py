@@ -9,9 +9,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-
-from pytest_promptse.tasks._task import Task
-from pytest_promptse.variants._generate import Selection, generate
+from slug_project import RAISES, RIGHT, SLUG, WRONG, same_answers, slug_answers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,30 +23,6 @@ OTHERS = (
     *("rerunfailures", "timeout"),
 )
 WITHOUT = tuple(part for name in OTHERS for part in ("-p", f"no:{name}"))
-SLUG = '''
-import pytest
-
-@pytest.mark.promptse(
-    """Write `slugify(title: str) -> str`: lower-case the title, keep letters and digits,
-    join the words with single hyphens.""",
-    reference="""
-import re
-def slugify(title):
-    return "-".join(re.findall("[a-z0-9]+", title.lower()))
-""",
-    samples=2,
-    original_samples=2,
-    variants=1,
-)
-def test_slugify(candidate):
-    assert candidate("Hello,  World!") == "hello-world"
-    assert candidate("") == ""
-'''
-RIGHT = (
-    'import re\ndef slugify(title):\n    return "-".join(re.findall("[a-z0-9]+", title.lower()))\n'
-)
-WRONG = "def slugify(title):\n    return title\n"
-RAISES = "def slugify(title):\n    raise ValueError('no title')\n"
 
 
 @pytest.fixture
@@ -130,12 +104,6 @@ def slug(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_slug=SLUG)
 
 
-def variant_ids(task: str, prompt: str) -> list[str]:
-    """Return the ids of a prompt's variants with one per distance, the original first."""
-    made = generate(Task(id=task, prompt=prompt), Selection(per_distance=1)).variants
-    return ["original", *(variant.id for variant in made)]
-
-
 @pytest.fixture
 def answers(pytester: pytest.Pytester) -> Callable[..., str]:
     """Write a replay file in which variants of a distance are answered by given programs.
@@ -145,24 +113,11 @@ def answers(pytester: pytest.Pytester) -> Callable[..., str]:
     """
 
     def write(programs: dict[float, list[str]]) -> str:
-        prompt = SLUG.split('"""')[1]
-        lines = []
-        for variant, distance in zip(
-            variant_ids("test_slugify", prompt), (0.0, 0.1, 0.2, 0.3), strict=True
-        ):
-            chosen = programs.get(distance, [RIGHT])
-            lines += [answer("test_slugify", variant, i, chosen[i % len(chosen)]) for i in range(2)]
         path = pytester.path / "answers.jsonl"
-        path.write_text("".join(lines))
+        path.write_text(slug_answers(programs))
         return f"replay:{path}"
 
     return write
-
-
-def answer(task: str, variant: str, index: int, program: str) -> str:
-    """Return a line of a replay file."""
-    line = {"task_id": task, "variant_id": variant, "index": index}
-    return json.dumps(line | {"text": f"```python\n{program}```\n"}) + "\n"
 
 
 @pytest.fixture
@@ -174,14 +129,7 @@ def replay(pytester: pytest.Pytester) -> Callable[..., str]:
 
     def write(programs: dict[str, list[str]], prompt: str) -> str:
         path = pytester.path / "answers.jsonl"
-        path.write_text(
-            "".join(
-                answer(task, variant, index, program)
-                for task, chosen in programs.items()
-                for variant in variant_ids(task, prompt)
-                for index, program in enumerate(chosen)
-            )
-        )
+        path.write_text(same_answers(programs, prompt))
         return f"replay:{path}"
 
     return write
