@@ -83,6 +83,7 @@ def test_a_fragile_prompt_is_mended_within_the_budget_and_after_a_stop(project, 
     call += ["--html", "page.html"]
     assert main([*call, "--max-requests", "20"]) == 2
     assert "max_requests" in capsys.readouterr().err
+    assert 0 < requests_paid(project) <= 20
     assert main(call) == 0
     out = capsys.readouterr().out
     assert out.startswith("without_preamble is confirmed: ")
