@@ -22,6 +22,31 @@ def test_title_case(candidate):
     assert candidate("hello wORLD") == "Hello World"
     assert candidate("  two   spaces ") == "Two Spaces"
 '''
+# Solves a prompt only if nothing stands before its request.
+BREAKS_UNDER_A_PREAMBLE = """
+from pytest_promptse.models import Capabilities, Completion, Response, Usage
+
+RIGHT = "def title_case(text):\\n    return ' '.join(map(str.capitalize, text.split()))\\n"
+WRONG = "def title_case(text):\\n    return text\\n"
+
+class Fragile:
+    spec, identity, concurrency = "fragile:m", {"backend": "fragile"}, 4
+
+    async def start(self):
+        return Capabilities(form="chat")
+
+    async def complete(self, request):
+        text = RIGHT if request.prompt.user.startswith("Write `title_case(") else WRONG
+        drawn = range(request.first, request.first + request.n)
+        completions = tuple(Completion(index=index, text=text) for index in drawn)
+        return Response(completions=completions, usage=Usage(requests=1))
+
+    async def close(self):
+        pass
+
+def pytest_promptse_backend(name):
+    return Fragile() if name == "fragile" else None
+"""
 STABLE = """import pytest
 
 @pytest.mark.promptse(
@@ -52,10 +77,13 @@ def requests_in(out):
 
 
 def test_a_fragile_prompt_is_mended_within_the_budget_and_after_a_stop(project, capsys):
-    call = ["harden", "test_fragile.py", "--model", "tiny", "--variants", "3"]
+    (project / "fragile.py").write_text(BREAKS_UNDER_A_PREAMBLE)
+    (project / "pytest.ini").write_text("[pytest]\naddopts = -p fragile\n")
+    call = ["harden", "test_fragile.py", "--model", "fragile:m", "--variants", "2"]
     call += ["--html", "page.html"]
     assert main([*call, "--max-requests", "20"]) == 2
     assert "max_requests" in capsys.readouterr().err
+    assert 0 < requests_paid(project) <= 20
     assert main(call) == 0
     out = capsys.readouterr().out
     assert out.startswith("without_preamble is confirmed: ")
@@ -76,6 +104,8 @@ def test_a_fragile_prompt_is_mended_within_the_budget_and_after_a_stop(project, 
 
 
 def test_a_stable_prompt_has_nothing_to_mend(project, capsys):
+    settings = "promptse_original_samples = 8\npromptse_samples = 4\n"
+    (project / "pytest.ini").write_text(f"[pytest]\n{settings}")
     assert main(["harden", "test_stable.py", "--model", "tiny"]) == 0
     assert capsys.readouterr().out.startswith("nothing to mend")
     assert not (project / "hardened").exists()

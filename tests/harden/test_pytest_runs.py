@@ -8,7 +8,13 @@ from pytest_promptse.harden._pytest_runs import PytestRuns
 
 TEST = """import pytest
 
-@pytest.mark.promptse("Write `double(x: int) -> int`: return twice the number.", min_auc_e=0.9)
+@pytest.mark.promptse(
+    "Write `double(x: int) -> int`: return twice the number.",
+    min_auc_e=0.9,
+    samples=1,
+    original_samples=1,
+    max_tokens=40,
+)
 def test_double(candidate):
     assert candidate(2) == 4
 """

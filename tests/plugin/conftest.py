@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-
-from pytest_promptse.tasks._task import Task
-from pytest_promptse.variants._generate import Selection, generate
+from slug_project import RAISES, RIGHT, SLUG, WRONG, same_answers, slug_answers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from fork_server import ForkServer
 
 # Other plugins of the development environment would only cost time.
 OTHERS = (
@@ -21,30 +23,6 @@ OTHERS = (
     *("rerunfailures", "timeout"),
 )
 WITHOUT = tuple(part for name in OTHERS for part in ("-p", f"no:{name}"))
-SLUG = '''
-import pytest
-
-@pytest.mark.promptse(
-    """Write `slugify(title: str) -> str`: lower-case the title, keep letters and digits,
-    join the words with single hyphens.""",
-    reference="""
-import re
-def slugify(title):
-    return "-".join(re.findall("[a-z0-9]+", title.lower()))
-""",
-    samples=2,
-    original_samples=2,
-    variants=1,
-)
-def test_slugify(candidate):
-    assert candidate("Hello,  World!") == "hello-world"
-    assert candidate("") == ""
-'''
-RIGHT = (
-    'import re\ndef slugify(title):\n    return "-".join(re.findall("[a-z0-9]+", title.lower()))\n'
-)
-WRONG = "def slugify(title):\n    return title\n"
-RAISES = "def slugify(title):\n    raise ValueError('no title')\n"
 
 
 @pytest.fixture
@@ -60,6 +38,45 @@ def run(pytester: pytest.Pytester) -> Callable[..., pytest.RunResult]:
         return pytester.runpytest_subprocess(*WITHOUT, *arguments)
 
     return run
+
+
+class NestedRun(NamedTuple):
+    """A run of pytest, and the folder of its project."""
+
+    result: pytest.RunResult
+    folder: Path
+
+    def record(self) -> dict:
+        """Return the record that ``--promptse-report json:run.json`` has written."""
+        return json.loads((self.folder / "run.json").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def run_once(
+    fork_server: ForkServer, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., NestedRun]:
+    """Run pytest with the plugin once for several tests of a module.
+
+    ``run_once({"test_it.py": text}, *arguments)`` writes the files into a new folder, runs pytest
+    there as the fixture ``run`` does, and returns a `NestedRun`. A fixture of the module makes the
+    run, and each test asserts on its part of the result.
+    """
+
+    def run_once(files: Mapping[str, str], *arguments: str) -> NestedRun:
+        folder = tmp_path_factory.mktemp("project")
+        for name, text in files.items():
+            (folder / name).write_text(text)
+        path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
+        basetemp = f"--basetemp={tmp_path_factory.mktemp('temporary')}"
+        done = fork_server.run(
+            (sys.executable, "-m", "pytest", basetemp, *WITHOUT, *arguments),
+            cwd=str(folder),
+            env={**os.environ, "PYTHONPATH": path, "HOME": str(folder)},
+        )
+        lines = (done.stdout.splitlines(), done.stderr.splitlines())
+        return NestedRun(pytest.RunResult(done.returncode, *lines, duration=0.0), folder)
+
+    return run_once
 
 
 @pytest.fixture
@@ -87,12 +104,6 @@ def slug(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_slug=SLUG)
 
 
-def variant_ids(task: str, prompt: str) -> list[str]:
-    """Return the ids of a prompt's variants with one per distance, the original first."""
-    made = generate(Task(id=task, prompt=prompt), Selection(per_distance=1)).variants
-    return ["original", *(variant.id for variant in made)]
-
-
 @pytest.fixture
 def answers(pytester: pytest.Pytester) -> Callable[..., str]:
     """Write a replay file in which variants of a distance are answered by given programs.
@@ -102,24 +113,11 @@ def answers(pytester: pytest.Pytester) -> Callable[..., str]:
     """
 
     def write(programs: dict[float, list[str]]) -> str:
-        prompt = SLUG.split('"""')[1]
-        lines = []
-        for variant, distance in zip(
-            variant_ids("test_slugify", prompt), (0.0, 0.1, 0.2, 0.3), strict=True
-        ):
-            chosen = programs.get(distance, [RIGHT])
-            lines += [answer("test_slugify", variant, i, chosen[i % len(chosen)]) for i in range(2)]
         path = pytester.path / "answers.jsonl"
-        path.write_text("".join(lines))
+        path.write_text(slug_answers(programs))
         return f"replay:{path}"
 
     return write
-
-
-def answer(task: str, variant: str, index: int, program: str) -> str:
-    """Return a line of a replay file."""
-    line = {"task_id": task, "variant_id": variant, "index": index}
-    return json.dumps(line | {"text": f"```python\n{program}```\n"}) + "\n"
 
 
 @pytest.fixture
@@ -131,14 +129,7 @@ def replay(pytester: pytest.Pytester) -> Callable[..., str]:
 
     def write(programs: dict[str, list[str]], prompt: str) -> str:
         path = pytester.path / "answers.jsonl"
-        path.write_text(
-            "".join(
-                answer(task, variant, index, program)
-                for task, chosen in programs.items()
-                for variant in variant_ids(task, prompt)
-                for index, program in enumerate(chosen)
-            )
-        )
+        path.write_text(same_answers(programs, prompt))
         return f"replay:{path}"
 
     return write

@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+from outcomes_by_file import outcomes_by_file
 
 from pytest_promptse.sandbox.guest import landlock
 
@@ -28,47 +29,86 @@ def project(pytester):
     return write
 
 
-def details(pytester, *arguments: str) -> dict[str, str]:
-    """Return the original prompt's details from a run's record."""
-    record = json.loads((pytester.path / "run.json").read_text())
-    return record["tasks"][0]["original"]["details"]
+def record_of(pytester) -> dict:
+    return json.loads((pytester.path / "run.json").read_text())
 
 
-def test_a_body_may_take_fixtures(project, run):
-    project("""
+def originals(pytester) -> dict[str, dict]:
+    """Return the original of each task from a run's record."""
+    return {task["id"]: task["original"] for task in record_of(pytester)["tasks"]}
+
+
+# For each form of a test: the number of its items, and its text.
+FORMS = {
+    "fixtures": (
+        8,
+        """
 @quick
 def test_double(candidate, tmp_path, monkeypatch):
     assert candidate(2) == 4
     (tmp_path / "once").mkdir()
-""")
-    run(*REFERENCE).assert_outcomes(passed=8)
-
-
-def test_fixtures_are_fresh_for_every_program(project, run, replay):
-    project("""
-@pytest.fixture
-def seen():
-    return []
-
-@pytest.mark.promptse(PROMPT, samples=3, original_samples=3, variants=1)
-def test_double(candidate, seen):
-    seen.append(candidate(2))
-    assert seen == [4], "a program met what another left behind"
-""")
-    programs = [f"def double(x):\n    y = {n}\n    return 2 * x\n" for n in range(3)]
-    model = replay({"test_double": programs}, PROMPT)
-    result = run("--promptse-model", model, "-k", "auc-e", "-v")
-    result.stdout.fnmatch_lines(["*auc-e* MEASURED (AUC-E 1.00)*"])
-
-
-def test_a_method_may_be_marked(project, run):
-    project("""
+""",
+    ),
+    "method": (
+        8,
+        """
 class TestDouble:
     @quick
     def test_double(self, candidate):
         assert candidate(2) == 4
-""")
-    run(*REFERENCE).assert_outcomes(passed=8)
+""",
+    ),
+    "parameters": (
+        16,
+        """
+@pytest.mark.parametrize("x", [1, 2])
+@quick
+def test_double(candidate, x):
+    assert candidate(x) == 2 * x
+""",
+    ),
+    "tasks": (
+        2 * 4 + 2 + 4,
+        """
+from pytest_promptse.tasks._task import Task
+TASKS = [
+    Task(id=name, prompt=f"Write `{name}(x)`: return {n} times x. Keep it short.",
+         reference=f"def {name}(x): return {n} * x", metadata={"n": n})
+    for name, n in (("double", 2), ("triple", 3))
+]
+
+@pytest.mark.promptse(
+    TASKS, samples=1, original_samples=1, variants=1, min_task_auc_e=0.5, gate="point"
+)
+def test_times(candidate, task):
+    assert candidate(5) == 5 * task.metadata["n"]
+""",
+    ),
+    "function": (
+        8,
+        """
+from pytest_promptse.tasks._task import Task
+
+def tasks():
+    yield Task(id="a", prompt=PROMPT, reference=SOLUTION)
+
+@pytest.mark.promptse(tasks, samples=1, original_samples=1, variants=1)
+def test_double(candidate):
+    assert candidate(2) == 4
+""",
+    ),
+}
+
+
+def test_a_mark_takes_every_form_of_test_and_of_tasks(pytester, run):
+    pytester.makepyfile(**{f"test_{form}": HEAD + body for form, (_, body) in FORMS.items()})
+    result = run(*REFERENCE, "-rp")
+    assert outcomes_by_file(result) == {
+        f"test_{form}.py": "." * items for form, (items, _) in FORMS.items()
+    }
+    # Suites of one's own parameters, and items of tasks.
+    result.stdout.fnmatch_lines(["*double[[]1[]]*", "*double[[]2[]]*"])
+    result.stdout.fnmatch_lines(["*[[]double-original[]]", "*[[]triple-auc-e[]]"])
 
 
 def test_methods_under_one_mark_share_its_completions(project, run, pytester):
@@ -82,70 +122,10 @@ class TestDouble:
         assert candidate(200) == 400
 """)
     run(*REFERENCE, "--promptse-report", "json:run.json").assert_outcomes(passed=16)
-    record = json.loads((pytester.path / "run.json").read_text())
+    record = record_of(pytester)
     assert {suite["n_measured"] for suite in record["suites"]} == {4}
     # Four prompts with one sample each, though two methods check every completion.
     assert record["usage"]["requests"] == 4
-
-
-def test_a_users_own_parameters_make_suites_of_their_own(project, run):
-    project("""
-@pytest.mark.parametrize("x", [1, 2])
-@quick
-def test_double(candidate, x):
-    assert candidate(x) == 2 * x
-""")
-    result = run(*REFERENCE)
-    result.assert_outcomes(passed=16)
-    result.stdout.fnmatch_lines(["*test_double[[]1[]]*", "*test_double[[]2[]]*"])
-
-
-def test_many_tasks_bring_the_task_fixture(project, run):
-    project("""
-from pytest_promptse.tasks._task import Task
-TASKS = [
-    Task(id=name, prompt=f"Write `{name}(x)`: return {n} times x. Keep it short.",
-         reference=f"def {name}(x): return {n} * x", metadata={"n": n})
-    for name, n in (("double", 2), ("triple", 3))
-]
-
-@pytest.mark.promptse(
-    TASKS, samples=1, original_samples=1, variants=1, min_task_auc_e=0.5, gate="point"
-)
-def test_times(candidate, task):
-    assert candidate(5) == 5 * task.metadata["n"]
-""")
-    result = run("-v", *REFERENCE)
-    result.assert_outcomes(passed=2 * 4 + 2 + 4)
-    result.stdout.fnmatch_lines(["*[[]double-original[]]*", "*[[]triple-auc-e[]]*"])
-
-
-def test_tasks_may_come_from_a_function(project, run):
-    project("""
-from pytest_promptse.tasks._task import Task
-
-def tasks():
-    yield Task(id="a", prompt=PROMPT, reference=SOLUTION)
-
-@pytest.mark.promptse(tasks, samples=1, original_samples=1, variants=1)
-def test_double(candidate):
-    assert candidate(2) == 4
-""")
-    run(*REFERENCE).assert_outcomes(passed=8)
-
-
-def test_a_wrong_answer_keeps_the_rewritten_assertion(project, run, pytester, replay):
-    project(
-        """
-@quick
-def test_double(candidate):
-    assert candidate(2) == 4
-""".replace("reference=SOLUTION, ", "")
-    )
-    model = replay({"test_double": ["def double(x):\n    return 5\n"]}, PROMPT)
-    run("--promptse-model", model, "--promptse-report", "json:run.json", "-k", "original")
-    [detail] = details(pytester).values()
-    assert re.fullmatch(r"line \d+: assert 5 == 4", detail)
 
 
 FAILING = {
@@ -159,67 +139,77 @@ FAILING = {
 }
 
 
-def test_a_failed_sample_says_why(project, run, pytester, replay):
+def test_each_completion_passes_or_has_a_cause(project, run, pytester, replay):
     project(
         """
+import pytest_check
 from pytest_promptse import Task
 
+once = pytest.mark.promptse(PROMPT, samples=1, original_samples=1, variants=1)
 TASKS = [Task(id=cause, prompt=PROMPT) for cause in CAUSES]
 
 @pytest.mark.promptse(TASKS, samples=1, original_samples=1, variants=1, timeout=0.5)
 def test_double(candidate):
     assert candidate(2) + 0 == 4
-""".replace("CAUSES", repr(list(FAILING)))
-    )
-    model = replay({cause: [program or ""] for cause, program in FAILING.items()}, PROMPT)
-    run("--promptse-model", model, "--promptse-report", "json:run.json", "-k", "original")
-    record = json.loads((pytester.path / "run.json").read_text())
-    causes = {task["id"]: task["original"]["causes"] for task in record["tasks"]}
-    assert causes == {cause: {cause: 1} for cause in FAILING}
 
+@once
+def test_rewritten(candidate):
+    assert candidate(2) == 4
 
-def test_an_expected_exception_may_be_asserted(project, run, replay):
-    project("""
-@pytest.mark.promptse(PROMPT, samples=1, original_samples=1, variants=1)
-def test_double(candidate):
+@once
+def test_expected(candidate):
     with pytest.raises(ValueError, match="no text"):
         candidate("a")
-""")
-    model = replay({"test_double": ["def double(x):\n    raise ValueError('no text')\n"]}, PROMPT)
-    gate = ("--promptse-min-pass-rate", "1", "--promptse-gate", "point")
-    run("--promptse-model", model, "-k", "original", *gate).assert_outcomes(passed=1, deselected=7)
+
+@pytest.mark.promptse(PROMPT, samples=3, original_samples=3, variants=1)
+def test_noted(candidate):
+    pytest_check.equal(candidate(2), 4)
+""".replace("CAUSES", repr(list(FAILING))),
+        # A library that only notes failures.
+        pytest_check="from check_log import FAILED\n"
+        "def equal(a, b):\n    if a != b: FAILED.append(f'{a} is not {b}')\n",
+        check_log="import sys\nFAILED = []\nget_failures = FAILED.copy\n"
+        "clear_failures = FAILED.clear\n"
+        "sys.modules['pytest_check.check_log'] = sys.modules['check_log']\n",
+    )
+    programs = {cause: [program or ""] for cause, program in FAILING.items()}
+    programs |= {
+        "test_rewritten": ["def double(x):\n    return 5\n"],
+        "test_expected": ["def double(x):\n    raise ValueError('no text')\n"],
+        "test_noted": [f"def double(x): return {n}" for n in (3, 4, 5)],
+    }
+    options = ("--promptse-report", "json:run.json", "-k", "original")
+    run("--promptse-model", replay(programs, PROMPT), *options)
+    found = originals(pytester)
+    assert {task: original["causes"] for task, original in found.items()} == {
+        **{cause: {cause: 1} for cause in FAILING},
+        "test_rewritten": {"wrong_answer": 1},
+        "test_expected": {},
+        "test_noted": {"wrong_answer": 2},
+    }
+    [detail] = found["test_rewritten"]["details"].values()
+    assert re.fullmatch(r"line \d+: assert 5 == 4", detail)
+    assert found["test_expected"]["pass_rate"] == 1.0
 
 
-@pytest.mark.parametrize("bound", ["", "if not pytest: foru = 4", "def other(): foru = 4"])
-def test_a_broken_check_fails_with_its_traceback_and_scores_nothing(project, run, pytester, bound):
-    project(f"""
-{bound}
-
-@quick
-def test_double(candidate):
-    assert candidate(2) == foru
-""")
-    result = run(*REFERENCE, "--promptse-report", "json:run.json")
-    result.assert_outcomes(failed=8)
-    result.stdout.fnmatch_lines(["*NameError: name 'foru' is not defined*"])
-    assert json.loads((pytester.path / "run.json").read_text())["tasks"] == []
-
-
-def test_a_reference_that_fails_its_own_check_is_named(project, run):
-    project("""
-@pytest.mark.promptse(PROMPT, reference="def double(x): return x", samples=1, variants=1)
-def test_double(candidate):
-    assert candidate(2) == 4
-""")
-    result = run(*REFERENCE)
-    result.assert_outcomes(errors=8)
-    result.stdout.fnmatch_lines(["*'test_double': its own reference fails its check*"])
-
-
-def test_checks_that_judge_no_program_are_broken(project, run, pytester):
+def test_checks_that_judge_no_program_are_broken_and_score_nothing(project, run, pytester):
     project("""
 import random
 drawn = set()
+if not pytest: elsewhere = 4
+def other(): local = 4
+
+@quick
+def test_unbound(candidate):
+    assert candidate(2) == foru
+
+@quick
+def test_elsewhere(candidate):
+    assert candidate(2) == elsewhere
+
+@quick
+def test_local(candidate):
+    assert candidate(2) == local
 
 @quick
 def test_skips(candidate):
@@ -241,6 +231,11 @@ def test_asks_nothing(candidate):
 def test_type_error(candidate):
     assert candidate(len(3)) == 4
 
+@quick
+def test_breakpoint(candidate):
+    breakpoint()
+    assert candidate(2) == 4
+
 @pytest.fixture
 def broken():
     raise OSError("no network")
@@ -249,19 +244,31 @@ def broken():
 def test_fixture(candidate, broken):
     assert candidate(2) == 4
 
+@pytest.mark.promptse(PROMPT, reference="def double(x): return x", samples=1, variants=1)
+def test_reference(candidate):
+    assert candidate(2) == 4
+
 @pytest.mark.xfail
 @quick
 def test_expected_failure(candidate):
     assert candidate(2) == 4
 """)
-    result = run(*REFERENCE, "--promptse-report", "json:run.json", "-k", "original")
-    result.assert_outcomes(failed=5, errors=1, xpassed=1, deselected=7 * 7)
-    record = json.loads((pytester.path / "run.json").read_text())
+    selected = ("-k", "original or test_unbound or test_reference")
+    result = run(*REFERENCE, "--promptse-report", "json:run.json", *selected)
+    result.assert_outcomes(failed=8 + 8, errors=8 + 1, xpassed=1, deselected=10 * 7)
+    for name in ("foru", "elsewhere", "local"):
+        result.stdout.fnmatch_lines([f"*NameError: name '{name}' is not defined*"])
+    record = record_of(pytester)
     assert [task["id"] for task in record["tasks"]] == ["test_expected_failure"]
-    errors = {error["where"].split("::")[1]: error["message"] for error in record["errors"]}
-    assert {name.removesuffix("[original]"): text for name, text in errors.items()} == {
+    errors = {re.split(r"::|\[", error["where"])[1]: error["message"] for error in record["errors"]}
+    reference = errors.pop("test_reference")
+    assert reference.startswith("task 'test_reference': its own reference fails its check")
+    assert errors == {
         name: f"the check is broken: {text}"
         for name, text in {
+            "test_unbound": "NameError: name 'foru' is not defined",
+            "test_elsewhere": "NameError: name 'elsewhere' is not defined",
+            "test_local": "NameError: name 'local' is not defined",
             "test_skips": "the check skipped (not today); "
             "a check must pass or fail for every program",
             "test_xfails": "the check called pytest.xfail (not today); "
@@ -271,52 +278,42 @@ def test_expected_failure(candidate):
             "test_asks_nothing": "the check ended without using candidate, so every program would "
             "pass; call candidate",
             "test_type_error": "TypeError: object of type 'int' has no len()",
+            "test_breakpoint": "breakpoint() in a check needs --pdb, since the check runs in a "
+            "process of its own",
             "test_fixture": "OSError: no network",
         }.items()
     }
-    result.stdout.fnmatch_lines(["none of 7 suites fails, 6 could not be measured completely."])
+    result.stdout.fnmatch_lines(["none of 12 suites fails, 11 could not be measured completely."])
 
 
-def test_a_changed_check_never_meets_an_old_verdict(project, run, pytester):
-    project("""
-@quick
-def test_double(candidate):
-    assert candidate(2) == 4
-""")
-    run(*REFERENCE).assert_outcomes(passed=8)
-    text = (pytester.path / "test_double.py").read_text()
-    (pytester.path / "test_double.py").write_text(text.replace("== 4", "== 5"))
-    run(*REFERENCE).assert_outcomes(errors=8)
-
-
-def test_a_changed_helper_never_meets_an_old_verdict(project, run, pytester):
-    project(
-        """
-from helper import EXPECTED
-
+def test_what_has_changed_never_meets_an_old_verdict_or_completion(pytester, run):
+    body = """
 @quick
 def test_double(candidate):
     assert candidate(2) == EXPECTED
-""",
-        helper="EXPECTED = 4",
-    )
-    run(*REFERENCE).assert_outcomes(passed=8)
-    (pytester.path / "helper.py").write_text("EXPECTED = 5000")
-    run(*REFERENCE).assert_outcomes(errors=8)
-
-
-def test_a_changed_reference_is_requested_again(project, run, pytester):
-    project("""
-@quick
-def test_double(candidate):
-    assert candidate(2) == 4
-""")
-    run(*REFERENCE)
-    text = (pytester.path / "test_double.py").read_text()
-    (pytester.path / "test_double.py").write_text(text.replace("return 2 * x", "return x + x"))
+"""
+    files = {
+        "test_check": HEAD + body.replace("EXPECTED", "4"),
+        "test_helper": f"{HEAD}from helper import EXPECTED\n{body}",
+        "test_reference": HEAD.replace("short", "brief") + body.replace("EXPECTED", "4"),
+        "helper": "EXPECTED = 4",
+    }
+    pytester.makepyfile(**files)
+    passed, errors = "." * 8, "E" * 8
+    assert set(outcomes_by_file(run(*REFERENCE)).values()) == {passed}
+    for name, old, new in (
+        ("test_check", "== 4", "== 5"),
+        ("helper", "4", "5000"),
+        ("test_reference", "return 2 * x", "return x + x"),
+    ):
+        (pytester.path / f"{name}.py").write_text(files[name].replace(old, new))
     result = run(*REFERENCE)
-    result.assert_outcomes(passed=8)
-    assert "0 completions from the store" in result.stdout.str()
+    assert outcomes_by_file(result) == {
+        "test_check.py": errors,
+        "test_helper.py": errors,
+        "test_reference.py": passed,
+    }
+    assert "\n4 requests" in result.stdout.str()
 
 
 # -- the process of a check --------------------------------------------------------------------
@@ -325,44 +322,43 @@ needs_landlock = pytest.mark.skipif(not landlock.version(), reason="no Landlock 
 
 
 @needs_landlock
-@pytest.mark.parametrize("wrapped", ["", "as error:\n        raise ValueError from error"])
-def test_a_check_that_writes_elsewhere_is_broken_and_says_where_it_may(
-    project, run, pytester, wrapped
-):
-    project(f"""
+def test_a_check_that_writes_elsewhere_says_where_it_may(project, run, pytester, replay):
+    project("""
 from pathlib import Path
 
-@quick
+@pytest.mark.promptse(PROMPT, samples=1, original_samples=1, variants=1)
 def test_double(candidate):
+    Path(candidate(2)).write_text("4")
+
+@quick
+def test_raises(candidate):
     assert candidate(2) == 4
     try:
         Path("left.txt").write_text("4")
-    except OSError {wrapped or ": raise"}
-""")
-    result = run(*REFERENCE, "-k", "original")
-    result.assert_outcomes(errors=1, deselected=7)
-    text = " ".join(result.stdout.str().split())
-    assert "reference fails its check (wrong_answer: line 1" in text
-    assert "the check is refused a file or a connection" in text
-    assert not (pytester.path / "left.txt").exists()
-
-
-@needs_landlock
-def test_a_program_without_a_reference_fails_with_the_line_of_a_refused_file(
-    project, run, pytester, replay
-):
-    project(
-        """
-from pathlib import Path
+    except OSError: raise
 
 @quick
-def test_double(candidate):
-    Path(candidate(2)).write_text("4")
-""".replace("@quick", "@pytest.mark.promptse(PROMPT, samples=1, original_samples=1, variants=1)")
-    )
-    model = replay({"test_double": ["def double(x): return 'left.txt'"]}, PROMPT)
-    run("--promptse-model", model, "--promptse-report", "json:run.json", "-k", "original")
-    assert "line 11: the check is refused a file" in details(pytester)["wrong_answer"]
+def test_wraps(candidate):
+    assert candidate(2) == 4
+    try:
+        Path("left.txt").write_text("4")
+    except OSError as error:
+        raise ValueError from error
+""")
+    names = ("test_double", "test_raises", "test_wraps")
+    model = replay({name: ["def double(x): return 'left.txt'"] for name in names}, PROMPT)
+    report = ("--promptse-report", "json:run.json")
+    result = run("--promptse-model", model, *report, "-k", "original")
+    result.assert_outcomes(passed=1, errors=2, deselected=3 * 7)
+    text = " ".join(result.stdout.str().split())
+    for name in ("test_raises", "test_wraps"):
+        _, found, error = text.partition(f"'{name}': its own reference fails its check ")
+        assert found
+        assert re.match(r"\(wrong_answer: line \d\d: ", error)
+        assert "the check is refused a file or a connection" in error.partition("its own")[0]
+    detail = originals(pytester)["test_double"]["details"]["wrong_answer"]
+    assert "line 11: the check is refused a file" in detail
+    assert not (pytester.path / "left.txt").exists()
 
 
 def test_output_log_and_warnings_of_a_check_reach_the_report(project, run):
@@ -391,67 +387,78 @@ def test_double(candidate):
         result.stdout.fnmatch_lines(["*WARNING  checks:test_double.py:*to the log*"])
 
 
-def test_a_breakpoint_needs_a_debugger(project, run):
-    project("""
-@quick
-def test_double(candidate):
-    breakpoint()
-    assert candidate(2) == 4
-""")
-    result = run(*REFERENCE, "-k", "original")
-    result.assert_outcomes(failed=1, deselected=7)
-    result.stdout.fnmatch_lines(["*breakpoint() in a check needs --pdb*"])
-
-
-@pytest.mark.parametrize("state", ["SEEN", "keep", "self"])
-def test_what_a_check_keeps_of_one_program_is_gone_for_the_next(project, run, replay, state):
+def test_what_a_check_keeps_of_one_program_is_gone_for_the_next(project, run, replay):
     project("""
 SEEN = []
+thrice = pytest.mark.promptse(PROMPT, samples=3, original_samples=3, variants=1)
 
 def keep(value):
     SEEN.append(value)
     return SEEN
 
-class TestDouble:
+@pytest.fixture
+def fresh():
+    return []
+
+@thrice
+def test_fixture(candidate, fresh):
+    fresh.append(candidate(2))
+    assert fresh == [4]
+
+@thrice
+def test_global(candidate):
+    SEEN.append(candidate(2))
+    assert SEEN == [4]
+
+@thrice
+def test_function(candidate):
+    assert keep(candidate(2)) == [4]
+
+class TestMethod:
     seen = []
 
-    @pytest.mark.promptse(PROMPT, samples=3, original_samples=3, variants=1)
-    def test_double(self, candidate):
-        USE
-        assert seen == [4]
-""".replace("USE", {
-        "SEEN": "seen = SEEN; seen.append(candidate(2))",
-        "keep": "seen = keep(candidate(2))",
-        "self": "seen = self.seen; seen.append(candidate(2))",
-    }[state]))  # fmt: skip
+    @thrice
+    def test_class(self, candidate):
+        self.seen.append(candidate(2))
+        assert self.seen == [4]
+""")
     programs = [f"def double(x):\n    y = {n}\n    return 2 * x\n" for n in range(3)]
-    model = replay({"test_double": programs}, PROMPT)
+    names = ("test_fixture", "test_global", "test_function", "test_class")
+    model = replay(dict.fromkeys(names, programs), PROMPT)
     result = run("--promptse-model", model, "-k", "auc-e", "-v")
-    result.stdout.fnmatch_lines(["*auc-e* MEASURED (AUC-E 1.00)*"])
+    result.stdout.fnmatch_lines([f"*{name}?auc-e? MEASURED (AUC-E 1.00)*" for name in names])
 
 
 @pytest.mark.parametrize(
-    ("body", "processes"),
-    [("task.check(candidate)", 1), ("'One line'; task.check(candidate, )", 1)]
-    + [(f"{first}; task.check(candidate)", 4) for first in ("print()", "candidate(1)", "task.id")]
-    + [("for _ in range(2): task.check(candidate)", 4)],
+    ("bodies", "processes"),
+    [
+        (["task.check(candidate)", "'One line'; task.check(candidate, )"], 1),
+        (
+            [f"{first}; task.check(candidate)" for first in ("print()", "candidate(1)", "task.id")]
+            + ["for _ in range(2): task.check(candidate)"],
+            4,
+        ),
+    ],
 )
 def test_only_the_tasks_own_check_may_judge_several_programs_in_a_process(
-    pytester, run, replay, body, processes
+    pytester, run, replay, bodies, processes
 ):
+    marked = """
+@pytest.mark.promptse(
+    [Task(id="double", prompt=PROMPT, entry_point="double", tests=TESTS)],
+    samples=4, original_samples=4, variants=1,
+)
+"""
     pytester.makepyfile(
         test_double=f"""{HEAD}
 from pytest_promptse import Task
 
 TESTS = "def check(candidate): assert candidate(2) == 4"
-
-@pytest.mark.promptse(
-    [Task(id="double", prompt=PROMPT, entry_point="double", tests=TESTS)],
-    samples=4, original_samples=4, variants=1,
-)
-def test_double(task, candidate):
-    {body}
-""",
+"""
+        + "".join(
+            f"{marked}def test_double_{number}(task, candidate):\n    {body}\n"
+            for number, body in enumerate(bodies)
+        ),
         conftest="""
 import os
 
@@ -459,10 +466,10 @@ os.register_at_fork(after_in_parent=lambda: print("forked", file=open("forks", "
 """,
     )
     programs = [f"def double(x):\n    y = {n}\n    return 2 * x\n" for n in range(4)]
-    run("--promptse-model", replay({"double": programs}, PROMPT), "-k", "original").assert_outcomes(
-        passed=1
-    )
-    assert (pytester.path / "forks").read_text().count("forked") == processes
+    model = replay({"double": programs}, PROMPT)
+    run("--promptse-model", model, "-k", "original").assert_outcomes(passed=len(bodies))
+    # No check needs less than one process or more than one for each program.
+    assert (pytester.path / "forks").read_text().count("forked") == processes * len(bodies)
 
 
 def test_what_a_program_prints_and_warns_cannot_act_on_the_terminal(project, run, replay):
@@ -505,42 +512,35 @@ def test_double(candidate, capsys):
     assert "\\::error::\\x1b]0;title\\x07" in text
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "try:\n        raise ValueError\n    except candidate:\n        pass",
-        "match candidate():\n        case candidate():\n            pass",
-        "assert type(candidate()) is candidate",
-    ],
+def test_a_check_that_needs_the_class_itself_says_how_to_name_it(project, run, pytester, replay):
+    project("""
+own = pytest.mark.promptse(
+    PROMPT, samples=1, original_samples=1, variants=1, entry_point="double"
 )
-def test_a_check_that_needs_the_class_itself_says_how_to_name_it(project, run, replay, body):
-    project(f"""
-@pytest.mark.promptse(PROMPT, samples=1, original_samples=1, variants=1, entry_point="double")
-def test_double(candidate):
-    {body}
+
+@own
+def test_except(candidate):
+    try:
+        raise ValueError
+    except candidate:
+        pass
+
+@own
+def test_case(candidate):
+    match candidate():
+        case candidate():
+            pass
+
+@own
+def test_is(candidate):
+    assert type(candidate()) is candidate
 """)
-    model = replay({"test_double": ["class double:\n    pass"]}, PROMPT)
-    result = run("--promptse-model", model, "-k", "original")
-    text = " ".join(result.stdout.str().split())
-    assert "for `except`, `case` and `is`, write the class, as in candidate.module.Stack" in text
-
-
-def test_failures_that_a_library_only_notes_count(project, run, pytester, replay):
-    project(
-        """
-import pytest_check
-
-@pytest.mark.promptse(PROMPT, samples=3, original_samples=3, variants=1)
-def test_double(candidate):
-    pytest_check.equal(candidate(2), 4)
-""",
-        pytest_check="from check_log import FAILED\n"
-        "def equal(a, b):\n    if a != b: FAILED.append(f'{a} is not {b}')\n",
-        check_log="import sys\nFAILED = []\nget_failures = FAILED.copy\n"
-        "clear_failures = FAILED.clear\n"
-        "sys.modules['pytest_check.check_log'] = sys.modules['check_log']\n",
-    )
-    model = replay({"test_double": [f"def double(x): return {n}" for n in (3, 4, 5)]}, PROMPT)
-    run("--promptse-model", model, "--promptse-report", "json:run.json", "-k", "original")
-    record = json.loads((pytester.path / "run.json").read_text())
-    assert record["tasks"][0]["original"]["causes"] == {"wrong_answer": 2}
+    names = ("test_except", "test_case", "test_is")
+    model = replay({name: ["class double:\n    pass"] for name in names}, PROMPT)
+    result = run("--promptse-model", model, "-k", "original", "--promptse-report", "json:run.json")
+    told = "for `except`, `case` and `is`, write the class, as in candidate.module.Stack"
+    errors = {error["where"]: error["message"] for error in record_of(pytester)["errors"]}
+    assert {f"test_double.py::{name}[original]" for name in names} == {
+        where for where, message in errors.items() if told in message
+    }
+    assert told in " ".join(result.stdout.str().split())

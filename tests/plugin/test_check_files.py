@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import fnmatch
+import json
+
 import pytest
+from collected_errors import errors_of_files
 
 from pytest_promptse.errors import TaskError
 from pytest_promptse.runtimes._runtime import runtime_of
@@ -66,26 +70,38 @@ def test_check_file_judges_programs_and_every_report_says_shared_process(
     run_labelled(project.path)
 
 
+# For each program: its text, and its failure.
+FAILING = {
+    "test_wrong": (
+        "export const slugify = (title: string) => title;",
+        "*lowers: Expected*'A b' !== 'a-b'*",
+    ),
+    "test_throws": (f"{SOLUTION}throw new Error('no program');", "*Error: no program*"),
+    "test_exits": (f"{SOLUTION}if (slugify) process.exit(0);", "*ended without a test*"),
+    "test_exits_at_once": (
+        f"{SOLUTION}import 'node:test'; (process as any).reallyExit(0);",
+        "*ended*",
+    ),
+    # By CPU time or by the clock: on an idle machine both limits are reached together.
+    "test_loops": ("export const slugify = () => { for (;;); };", "timeout"),
+}
+
+
 @pytest.mark.usefixtures("needs_node")
-@pytest.mark.parametrize(
-    ("program", "detail"),
-    [
-        ("export const slugify = (title: string) => title;", "*lowers: Expected*'A b' !== 'a-b'*"),
-        (f"{SOLUTION}throw new Error('no program');", "*Error: no program*"),
-        (f"{SOLUTION}if (slugify) process.exit(0);", "*ended without a test*"),
-        (f"{SOLUTION}import 'node:test'; (process as any).reallyExit(0);", "*ended*"),
-        # By CPU time or by the clock: on an idle machine both limits are reached together.
-        ("export const slugify = () => { for (;;); };", "*2 of 2 completions: timeout*"),
-    ],
-    ids=["wrong", "throws", "exits", "exits at once", "loops"],
-)
-def test_a_program_that_does_not_pass_every_test_fails(project, run, replay, program, detail):
-    project.makepyfile(MARK)
-    model = replay({"test_slugify": [f"{program}\n"] * 2}, PROMPT)
+def test_a_program_that_does_not_pass_every_test_fails(project, run, replay):
+    head, _, test = MARK.replace("amples=2", "amples=1").partition("@")
+    tests = [f"@{test.replace('test_slugify', name)}" for name in FAILING]
+    project.makepyfile("\n".join([head, *tests]))
+    model = replay({name: [f"{program}\n"] for name, (program, _) in FAILING.items()}, PROMPT)
     limits = ("--promptse-timeout", "1", "--promptse-min-pass-rate", "1", "-k", "original")
-    result = run("--promptse-model", model, *limits)
-    result.assert_outcomes(failed=1, deselected=7)
-    result.stdout.fnmatch_lines([f"*{detail}"])
+    result = run("--promptse-model", model, *limits, "--promptse-report", "json:run.json")
+    result.assert_outcomes(failed=len(FAILING), deselected=7 * len(FAILING))
+    record = json.loads((project.path / "run.json").read_text())
+    failures = {task["id"]: task["original"] for task in record["tasks"]}
+    assert failures.pop("test_loops")["causes"] == {"timeout": 1}
+    for name, original in failures.items():
+        [detail] = original["details"].values()
+        assert fnmatch.fnmatchcase(detail, FAILING[name][1])
 
 
 @pytest.mark.usefixtures("needs_node")
@@ -127,20 +143,31 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake[2][:40])
 @pytest.mark.parametrize("source", ["mark", "suite"])
-def test_a_mistake_is_one_line_before_anything_is_requested(project, run, replay, source, mistake):
-    file, text, line = mistake
-    if text is not None:
-        project.path.joinpath(file).write_text(text)
+def test_each_mistake_is_told_before_anything_is_requested(project, run, replay, source):
+    for number, (file, text, _) in enumerate(MISTAKES):
+        folder = project.mkdir(f"mistake_{number}")
+        (folder / "slug.test.ts").write_text(TEST)
+        (folder / "slug.ts").write_text(SOLUTION)
+        if text is not None:
+            (folder / file).write_text(text)
+        name, content = {
+            "mark": (f"test_{number}.py", MARK),
+            "suite": (f"{number}.promptse.yaml", SUITE),
+        }[source]
+        (folder / name).write_text(content.replace("slug.test.ts", file))
     if source == "mark":
-        project.makepyfile(MARK.replace("slug.test.ts", file))
-    else:
-        project.makefile(".promptse.yaml", slug=SUITE.replace("slug.test.ts", file))
+        project.makepyfile(test_fixture=MARK.replace("program", "candidate"))
     result = run("--promptse-model", replay({"test_slugify": [SOLUTION] * 2}, PROMPT))
     assert result.ret == 2
-    result.stdout.fnmatch_lines([line])
     result.stdout.no_fnmatch_line("*Traceback*")
+    told = {name.partition("/")[0]: text for name, text in errors_of_files(result).items()}
+    if source == "mark":
+        assert "take the fixture 'program' instead of 'candidate'" in told.pop("test_fixture.py")
+    wanted = {f"mistake_{number}": line for number, (_, _, line) in enumerate(MISTAKES)}
+    assert told.keys() == wanted.keys()
+    found = {name: fnmatch.filter(told[name].splitlines(), wanted[name]) for name in wanted}
+    assert [told[name] for name, lines in found.items() if not lines] == []
 
 
 def test_a_missing_toolchain_is_one_line_before_anything_is_requested(
@@ -154,10 +181,3 @@ def test_a_missing_toolchain_is_one_line_before_anything_is_requested(
     assert result.ret == 2
     result.stdout.fnmatch_lines(["*go is not installed; apt-get install golang-go"])
     result.stdout.no_fnmatch_line("*Traceback*")
-
-
-def test_a_check_file_needs_the_fixture_program(project, run):
-    project.makepyfile(MARK.replace("program", "candidate"))
-    result = run("--promptse-model", "reference")
-    assert result.ret == 2
-    result.stdout.fnmatch_lines(["*take the fixture 'program' instead of 'candidate'*"])

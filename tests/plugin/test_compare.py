@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
+from slug_project import SLUG
 
 from pytest_promptse.record._schema import SCHEMA
 
@@ -14,8 +16,26 @@ WITHOUT_OTHERS = ("-p", "no:hypothesispytest", "-p", "no:anyio")
 MARGIN = ("--promptse-compare-fail", "auc_e:0.1", "--promptse-compare-fail", "pass_at_1:10%")
 
 
+BASELINE = Path(".promptse", "baselines", "main.json")
+
+
 def saved(pytester: pytest.Pytester) -> dict:
-    return json.loads((pytester.path / ".promptse" / "baselines" / "main.json").read_text())
+    return json.loads((pytester.path / BASELINE).read_text())
+
+
+@pytest.fixture(scope="module")
+def saving(run_once):
+    """A run of the reference that saves the baseline ``main``."""
+    return run_once({"test_slug.py": SLUG}, *REFERENCE, "--promptse-save", "main")
+
+
+@pytest.fixture
+def baseline(slug, saving, pytester) -> Path:
+    """The test has the baseline ``main`` of the reference."""
+    path = pytester.path / BASELINE
+    path.parent.mkdir(parents=True)
+    path.write_bytes((saving.folder / BASELINE).read_bytes())
+    return path
 
 
 @pytest.mark.parametrize("gate", [(), ("--promptse-min-auc-e", "0.99", "--promptse-gate", "point")])
@@ -30,23 +50,24 @@ def test_a_saved_baseline_points_to_its_history_and_to_what_would_lose_less(
     assert shown.count("promptse harden test_slug.py ") == 1
 
 
-def test_a_saved_baseline_without_a_loss_points_to_its_history_alone(slug, run):
-    shown = run(*REFERENCE, "--promptse-save", "main").stdout.str()
+def test_a_saved_baseline_without_a_loss_points_to_its_history_alone(saving):
+    saving.result.assert_outcomes(passed=8)
+    assert saving.result.ret == 0
+    saving.result.stdout.fnmatch_lines(["promptse: saved as baseline 'main' in *main.json"])
+    shown = saving.result.stdout.str()
     assert "promptse history main" in shown
     assert "promptse harden" not in shown
+    record = json.loads((saving.folder / BASELINE).read_text())
+    assert [suite["auc_e"] for suite in record["suites"]] == [1.0]
+    assert record["comparisons"] == []
 
 
-def test_a_run_that_fell_too_far_fails_the_item_that_compares(
-    slug, run, answers, programs, pytester
-):
-    first = run(*REFERENCE, "--promptse-save", "main")
-    assert first.ret == 0
-    first.stdout.fnmatch_lines(["promptse: saved as baseline 'main' in *main.json"])
-    assert [suite["auc_e"] for suite in saved(pytester)["suites"]] == [1.0]
-    assert saved(pytester)["comparisons"] == []
-
+@pytest.mark.usefixtures("baseline")
+def test_a_run_that_fell_too_far_fails_the_item_that_compares(run, answers, programs, pytester):
     model = answers({0.1: [programs.wrong], 0.2: [programs.wrong], 0.3: [programs.wrong]})
-    second = run("--promptse-model", model, *COMPARE, *MARGIN, "--promptse-report", "json:run.json")
+    junit = pytester.path / "junit.xml"
+    reports = ("--promptse-report", "json:run.json", f"--junitxml={junit}")
+    second = run("--promptse-model", model, *COMPARE, *MARGIN, *reports)
     assert second.ret == pytest.ExitCode.TESTS_FAILED
     second.stdout.fnmatch_lines(
         [
@@ -62,12 +83,6 @@ def test_a_run_that_fell_too_far_fails_the_item_that_compares(
         ]
     )
     second.assert_outcomes(passed=8, failed=1)
-    # The JUnit file has the loss.
-    junit = pytester.path / "junit.xml"
-    third = run(
-        "--promptse-model", model, *COMPARE, *MARGIN, "-k", "compare", f"--junitxml={junit}"
-    )
-    third.assert_outcomes(failed=1, deselected=8)
     assert 'failures="1"' in junit.read_text()
     assert "more than 0.1 allowed" in junit.read_text()
     [comparison] = json.loads((pytester.path / "run.json").read_text())["comparisons"]
@@ -94,12 +109,9 @@ def test_what_a_comparison_does_not_decide_is_skipped_and_the_same_completions_p
     run(*other, *COMPARE, *undecided).assert_outcomes(failed=1, deselected=8)
 
 
-def test_a_run_that_solves_nothing_is_no_improvement(slug, run, answers, programs):
+@pytest.mark.usefixtures("baseline")
+def test_a_run_that_solves_nothing_is_no_improvement(run, answers, programs):
     distances = (0.0, 0.1, 0.2, 0.3)
-    run(
-        *("--promptse-model", answers({key: [programs.right] for key in distances})),
-        *("--promptse-save", "main"),
-    )
     nothing = answers({key: [programs.wrong] for key in distances})
     auc_e = ("--promptse-compare-fail", "auc_e:0.1")
     result = run("--promptse-model", nothing, *COMPARE, *auc_e, "-k", "compare")
@@ -118,10 +130,8 @@ def test_a_first_run_that_may_go_without_a_baseline_names_the_command_that_makes
 
 
 @pytest.mark.parametrize(("margin", "what"), [(MARGIN, "fails"), ((), "leaves this out")])
-def test_a_suite_that_the_baseline_lacks_is_named_before_the_tests(
-    slug, run, pytester, margin, what
-):
-    run(*REFERENCE, "--promptse-save", "main").assert_outcomes(passed=8)
+@pytest.mark.usefixtures("baseline")
+def test_a_suite_that_the_baseline_lacks_is_named_before_the_tests(run, pytester, margin, what):
     added = (pytester.path / "test_slug.py").read_text().replace("def test_slugify", "def test_new")
     (pytester.path / "test_added.py").write_text(added)
     lacking = (
@@ -186,10 +196,8 @@ def test_an_interrupted_run_does_not_take_the_baselines_place(slug, run, pyteste
 
 
 def test_an_incomplete_run_does_not_take_the_baselines_place_unless_forced(
-    slug, run, pytester, answers, programs
+    baseline, run, pytester, answers, programs
 ):
-    baseline = pytester.path / ".promptse" / "baselines" / "main.json"
-    run(*REFERENCE, "--promptse-save", "main").assert_outcomes(passed=8)
     good = baseline.read_text()
     # An outage: half of the completions are missing.
     path = pytester.path / answers({0.0: [programs.right]}).removeprefix("replay:")

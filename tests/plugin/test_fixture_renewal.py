@@ -17,38 +17,33 @@ PROGRAMS = [f"def double(x):\n    y = {n}\n    return 2 * x\n" for n in range(3)
 
 @pytest.fixture
 def check(pytester, run, replay):
-    """Run a test body on three programs and expect each item to pass with all samples."""
+    """Run tests on three programs and expect each item to pass with all samples."""
 
-    def check(body: str, *arguments: str) -> pytest.RunResult:
+    def check(body: str, *arguments: str, tests: tuple[str, ...] = ("test_double",)):
         pytester.makepyfile(test_double=HEAD + body)
-        model = replay({"test_double": PROGRAMS}, PROMPT)
+        model = replay(dict.fromkeys(tests, PROGRAMS), PROMPT)
         result = run("-v", "--promptse-model", model, *arguments)
-        assert result.parseoutcomes() == {"passed": 8}, result.stdout.str()
-        assert str(result.stdout).count("(3/3)") == 4
+        assert result.parseoutcomes() == {"passed": 8 * len(tests)}, result.stdout.str()
+        assert str(result.stdout).count("(3/3)") == 4 * len(tests)
         return result
 
     return check
 
 
-@pytest.mark.parametrize("capture", ["capsys", "capfd", "capsysbinary", "capfdbinary"])
-def test_built_in_fixtures(check, capture):
-    check(f"""
-import logging
-import warnings
-import os
-
+CAPTURES = ("capsys", "capfd", "capsysbinary", "capfdbinary")
+BUILT_IN = """
 @three
-def test_double(
-    candidate, request, tmp_path, tmpdir, monkeypatch, {capture}, caplog, recwarn, cache,
+def test_CAPTURE(
+    candidate, request, tmp_path, tmpdir, monkeypatch, CAPTURE, caplog, recwarn, cache,
     record_property, record_testsuite_property, pytestconfig, doctest_namespace, tmp_path_factory,
 ):
     assert candidate(2) == 4
-    assert request.node.name.startswith("test_double")
+    assert request.node.name.startswith("test_CAPTURE")
     assert list(tmp_path.iterdir()) == [] == tmpdir.listdir()
     (tmp_path / "a").touch()
     assert "CHANGED" not in os.environ
     monkeypatch.setenv("CHANGED", "1")
-    assert len({capture}.readouterr().out) == 0
+    assert len(CAPTURE.readouterr().out) == 0
     print("out")
     assert caplog.messages == caplog.get_records("call") == []
     caplog.set_level("INFO")
@@ -62,21 +57,26 @@ def test_double(
     record_property("a", 1)
     record_testsuite_property("a", 1)
     tmp_path_factory.mktemp("a")
-""")
+"""
 
 
-def test_a_body_that_draws_fixtures_and_random_numbers(check):
-    check("""
+def test_fixtures_of_pytest_and_ones_own(check):
+    built_in = "".join(BUILT_IN.replace("CAPTURE", capture) for capture in CAPTURES)
+    own = """
+import logging
+import os
 import random
+import warnings
 
 drawn = set()
+made = []
 
 @pytest.fixture
 def seen():
     return []
 
 @three
-def test_double(candidate, request):
+def test_drawn(candidate, request):
     drawn.add(random.random())
     assert len(drawn) == 1, "another program has had other numbers"
     assert request.getfixturevalue("seen") == [] == list(
@@ -85,21 +85,38 @@ def test_double(candidate, request):
     request.getfixturevalue("seen").append(1)
     (request.getfixturevalue("tmp_path") / "a").touch()
     assert candidate(2) == 4
-""")
-
-
-def test_the_working_folder_may_be_changed(check):
-    check("""
-import os
 
 @three
-def test_double(candidate, tmp_path, monkeypatch):
+def test_folder(candidate, tmp_path, monkeypatch):
     before = os.getcwd()
     monkeypatch.chdir(tmp_path)
     assert candidate(2) == 4 and os.listdir() == []
-    assert "test_double" not in before
+    assert "test_folder" not in before
     open("a", "w").close()
-""")
+
+class TestMethod:
+    def setup_method(self):
+        self.fresh = True
+
+    @three
+    def test_instance(self, candidate):
+        assert not hasattr(self, "used"), "another program has used this instance"
+        assert self.fresh
+        self.used = True
+        assert candidate(2) == 4
+
+@pytest.fixture(scope="module")
+def module_made():
+    made.append(1)
+
+@three
+def test_scopes(candidate, module_made, tmp_path):
+    assert candidate(2) == 4
+    assert made == [1]
+"""
+    captures = tuple(f"test_{capture}" for capture in CAPTURES)
+    names = ("test_drawn", "test_folder", "test_instance", "test_scopes")
+    check(own + built_in, tests=(*names, *captures))
 
 
 def test_temporary_folders_follow_the_retention_settings_of_pytest(check):
@@ -112,36 +129,6 @@ def test_double(candidate, tmp_path):
         "-o",
         "tmp_path_retention_policy=failed",
     )
-
-
-def test_a_method_has_a_new_instance_for_every_program(check):
-    check("""
-class TestDouble:
-    def setup_method(self):
-        self.fresh = True
-
-    @three
-    def test_double(self, candidate):
-        assert not hasattr(self, "used"), "another program has used this instance"
-        assert self.fresh
-        self.used = True
-        assert candidate(2) == 4
-""")
-
-
-def test_wider_scopes_are_set_up_once(check):
-    check("""
-made = []
-
-@pytest.fixture(scope="module")
-def module_made():
-    made.append(1)
-
-@three
-def test_double(candidate, module_made, tmp_path):
-    assert candidate(2) == 4
-    assert made == [1]
-""")
 
 
 def test_with_pytest_cov(check):

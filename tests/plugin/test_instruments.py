@@ -53,6 +53,16 @@ def project(pytester):
     return pytester
 
 
+@pytest.fixture(scope="module")
+def even(run_once):
+    """A run of a model that answers every prompt, with a record and a page."""
+    return run_once(
+        {"conftest.py": CONFTEST, "words.csi.yaml": CSI, "fear.emotionbench.yaml": BENCH},
+        *("--promptse-model", "survey:even", "-v"),
+        *("--promptse-report", "json:run.json", "--promptse-report", "html:run.html"),
+    )
+
+
 def by_name(record):
     return {suite.instrument: suite for suite in record.instruments}
 
@@ -61,8 +71,8 @@ def requests(result) -> int:
     return int(re.search(r"^(\d+) requests?", result.stdout.str(), re.MULTILINE)[1])
 
 
-def test_prompts_stages_and_gates_are_items(project, run):
-    result = run("--promptse-model", "survey:even", "-v", "--promptse-report", "json:r.json")
+def test_prompts_stages_and_gates_are_items(even):
+    result = even.result
     assert result.ret == 0
     result.stdout.fnmatch_lines(
         [
@@ -79,7 +89,7 @@ def test_prompts_stages_and_gates_are_items(project, run):
             "fear.emotionbench.yaml::suite?negative-affect? PASSED (negative-affect *)*",
         ]
     )
-    record = Record.load(project.path / "r.json")
+    record = Record.load(even.folder / "run.json")
     csi, bench = by_name(record)["csi"], by_name(record)["emotionbench"]
     shares = [csi.figure(name).value for name in ("optimism", "pessimism", "neutrality")]
     assert sum(shares) == pytest.approx(1)
@@ -192,9 +202,8 @@ def test_the_record_of_other_suites_stays_as_it_is(pytester, run):
     assert Record.load(pytester.path / "r.json").instruments == []
 
 
-def test_the_page_shows_both_suites(project, run):
-    run("--promptse-model", "survey:even", "--promptse-report", "html:r.html")
-    page = (project.path / "r.html").read_text(encoding="utf-8")
+def test_the_page_shows_both_suites(even):
+    page = (even.folder / "run.html").read_text(encoding="utf-8")
     assert "Core Sentiment Inventory" in page
     assert "Human changes are those of the 1,266 subjects" in page
     assert "they do not show that a model feels anything" in page

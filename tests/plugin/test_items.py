@@ -9,6 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from slug_project import RAISES, RIGHT, SLUG, WRONG, slug_answers
 
 pytestmark = pytest.mark.usefixtures("slug")
 
@@ -20,25 +21,30 @@ def ids(result: pytest.RunResult) -> list[str]:
     return [line.partition("[")[2].rstrip("]") for line in result.outlines if "::" in line]
 
 
-def test_a_mark_becomes_one_item_per_variant_and_the_gates(run):
+def test_a_mark_becomes_one_item_per_variant_and_the_gates_and_asks_nothing(run, pytester):
     collected = ids(run("--collect-only", "-q", *REFERENCE))
     original, *variants = collected[:4]
     assert original == "original"
     for distance, variant in zip((0.1, 0.2, 0.3), variants, strict=True):
         assert re.fullmatch(rf"d{distance}-[a-z]+-[a-z]+\.[a-z]+\.[a-z]+-0", variant)
     assert collected[4:] == ["elasticity-d0.1", "elasticity-d0.2", "elasticity-d0.3", "auc-e"]
-
-
-def test_collecting_asks_and_keeps_nothing(run, pytester):
-    run("--collect-only", "-q", *REFERENCE)
     assert not (pytester.path / ".promptse").exists()
 
 
-def test_the_reference_passes_everything(run):
+def test_the_reference_passes_everything_and_is_asked_only_for_what_is_missing(run, pytester):
     result = run(*REFERENCE)
     result.assert_outcomes(passed=8)
     result.stdout.fnmatch_lines(["*= promptse =*", "*test_slugify*1.00*1.00*1.00*1.00*1.000*"])
+    assert "4 requests" in result.stdout.str()
     assert result.ret == 0
+    second = run("-v", *REFERENCE)
+    second.assert_outcomes(passed=8)
+    second.stdout.fnmatch_lines(["*[[]original[]] MEASURED (2/2)*"])
+    assert "0 requests" in second.stdout.str()
+    assert "8 completions from the store" in second.stdout.str()
+    path = pytester.path / "test_slug.py"
+    path.write_text(path.read_text().replace("samples=2", "samples=3"))
+    assert "8 completions from the store" in run(*REFERENCE).stdout.str()
 
 
 @pytest.mark.parametrize("options", [(), ("-q",)])
@@ -50,9 +56,13 @@ def test_without_a_model_the_test_is_skipped_and_says_why(run, options):
     )
 
 
-def test_an_ini_file_can_name_the_model(run, pytester):
-    pytester.makeini("[pytest]\npromptse_model = reference\npromptse_min_auc_e = 0.9\n")
-    run().assert_outcomes(passed=7, skipped=1)
+def test_an_ini_file_can_name_model_and_floor_and_the_whole_interval_counts(run, pytester):
+    pytester.makeini("[pytest]\npromptse_model = reference\npromptse_min_auc_e = 0.99\n")
+    result = run("--promptse-report", "json:run.json")
+    result.stdout.fnmatch_lines(["*inconclusive: AUC-E 1.00, but its 95 % interval (*) contains*"])
+    result.assert_outcomes(passed=7, skipped=1)
+    record = json.loads((pytester.path / "run.json").read_text())
+    assert record["suites"][0]["settings"]["gate"] == "confident"
 
 
 def test_a_gate_fails_in_one_line(run, answers, programs):
@@ -66,22 +76,6 @@ def test_a_gate_fails_in_one_line(run, answers, programs):
     result.assert_outcomes(passed=7, failed=1)
     result.stdout.fnmatch_lines(["FAILED test_slug.py::test_slugify*auc-e* - *AUC-E 0.08 < 0.5*"])
     assert "Traceback" not in result.stdout.str()
-
-
-def test_a_variant_fails_only_below_its_own_floor(run, answers, programs):
-    model = answers({0.1: [programs.wrong], 0.2: [programs.wrong, programs.right]})
-    run("--promptse-model", model).assert_outcomes(passed=8)
-    result = run("--promptse-model", model, "--promptse-min-pass-rate", "0.6", *POINT)
-    result.assert_outcomes(passed=6, failed=2)
-    result.stdout.fnmatch_lines(["*pass rate 0.50 < 0.60 (1 of 2 samples pass)*"])
-
-
-def test_by_default_a_gate_compares_the_whole_interval(run, pytester):
-    result = run("--promptse-min-auc-e", "0.99", *REFERENCE, "--promptse-report", "json:run.json")
-    result.stdout.fnmatch_lines(["*inconclusive: AUC-E 1.00, but its 95 % interval (*) contains*"])
-    result.assert_outcomes(passed=7, skipped=1)
-    record = json.loads((pytester.path / "run.json").read_text())
-    assert record["suites"][0]["settings"]["gate"] == "confident"
 
 
 @pytest.mark.parametrize(
@@ -115,11 +109,6 @@ def test_a_variant_can_run_without_its_original(run):
     result.stdout.fnmatch_lines(["*1 of 4 variants*"])
 
 
-def test_verbose_shows_passes_of_every_variant(run):
-    result = run("-v", *REFERENCE)
-    result.stdout.fnmatch_lines(["*[[]original[]] MEASURED (2/2)*"])
-
-
 def test_quiet_shows_one_line_per_suite(run):
     result = run("-q", *REFERENCE)
     result.stdout.fnmatch_lines(["test_slug.py::test_slugify pass@1 1.00  AUC-E 1.000*"])
@@ -137,6 +126,25 @@ def test_the_order_of_items_does_not_matter(run, pytester):
     run(*REFERENCE).assert_outcomes(passed=8)
 
 
+@pytest.fixture(scope="module")
+def measured(run_once):
+    """A run of a model that breaks in some variants, with a JUnit file and every completion."""
+    answers = slug_answers({0.1: [WRONG, RIGHT], 0.2: [RAISES]})
+    return run_once(
+        {"test_slug.py": SLUG, "answers.jsonl": answers},
+        *("--junitxml=out.xml", "--promptse-report", "json:run.json"),
+        *("--promptse-model", "replay:answers.jsonl", "--promptse-max-excess", "1"),
+        *("--promptse-record-samples", "all"),
+        # A right program must pass on a busy machine too.
+        *("--promptse-timeout", "60"),
+    )
+
+
+def test_no_variant_fails_without_a_floor(measured):
+    # The gate of the excess is inconclusive.
+    measured.result.assert_outcomes(passed=8, skipped=1)
+
+
 def junit_properties(path) -> dict[str, dict[str, float]]:
     """Return the properties of each test case without its wait, by the name's part in brackets."""
     return {
@@ -149,16 +157,9 @@ def junit_properties(path) -> dict[str, dict[str, float]]:
     }
 
 
-def test_junit_has_every_item_with_its_figures(run, answers, programs, pytester):
-    model = answers({0.3: [programs.wrong]})
-    run(
-        *("--junitxml=out.xml", "--promptse-report", "json:run.json"),
-        *("--promptse-model", model, "--promptse-max-excess", "1"),
-        # A right program must pass on a busy machine too.
-        *("--promptse-timeout", "60"),
-    )
-    [suite] = json.loads((pytester.path / "run.json").read_text())["suites"]
-    found = junit_properties(pytester.path / "out.xml")
+def test_junit_has_every_item_with_its_figures(measured):
+    [suite] = measured.record()["suites"]
+    found = junit_properties(measured.folder / "out.xml")
     assert len(found) == 9
     assert found["original"] == {"promptse_pass_rate": 1.0}
     assert found["auc-e"] == {
@@ -167,8 +168,9 @@ def test_junit_has_every_item_with_its_figures(run, answers, programs, pytester)
         "promptse_ci95_high": pytest.approx(suite["ci95"][1]),
         "promptse_excess": pytest.approx(suite["excess"]),
     }
-    low, high = (found["elasticity-d0.3"][f"promptse_ci95_{end}"] for end in ("low", "high"))
-    assert low <= found["elasticity-d0.3"]["promptse_elasticity-d0.3"] <= high
+    for gate in ("elasticity-d0.1", "elasticity-d0.3"):
+        low, high = (found[gate][f"promptse_ci95_{end}"] for end in ("low", "high"))
+        assert low <= found[gate][f"promptse_{gate}"] <= high
     assert found["excess"]["promptse_excess"] == found["auc-e"]["promptse_excess"]
 
 
@@ -176,22 +178,6 @@ def test_without_the_plugin_pytest_knows_nothing_of_it(run):
     result = run("-p", "no:promptse")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*fixture 'candidate' not found*"])
-
-
-def test_a_second_run_asks_for_nothing(run):
-    assert "4 requests" in run(*REFERENCE).stdout.str()
-    second = run(*REFERENCE)
-    second.assert_outcomes(passed=8)
-    assert "0 requests" in second.stdout.str()
-    assert "8 completions from the store" in second.stdout.str()
-
-
-def test_more_samples_ask_only_for_the_missing_ones(run, pytester):
-    run(*REFERENCE)
-    text = (pytester.path / "test_slug.py").read_text()
-    (pytester.path / "test_slug.py").write_text(text.replace("samples=2", "samples=3"))
-    result = run(*REFERENCE)
-    assert "8 completions from the store" in result.stdout.str()
 
 
 def test_several_models_are_distinguished(run):
@@ -204,10 +190,8 @@ def test_several_models_are_distinguished(run):
     assert len(names) == 16
 
 
-def test_the_record_holds_what_was_measured(run, pytester, answers, programs):
-    model = answers({0.1: [programs.wrong, programs.right], 0.2: [programs.raises]})
-    run("--promptse-model", model, "--promptse-report", "json:out/run.json")
-    record = json.loads((pytester.path / "out" / "run.json").read_text())
+def test_the_record_holds_what_was_measured(measured):
+    record = measured.record()
     assert record["schema"] == "promptse.run/1"
     [suite] = record["suites"]
     assert suite["id"] == "test_slug.py::test_slugify"
@@ -226,11 +210,13 @@ def test_the_record_holds_what_was_measured(run, pytester, answers, programs):
 def test_a_variant_below_its_floor_shows_its_changes_a_failure_and_how_to_run_it_again(
     run, answers, programs
 ):
-    model = answers({0.2: [programs.raises]})
-    result = run("--promptse-model", model, "--promptse-min-pass-rate", "0.5", *POINT)
+    model = answers({0.1: [programs.wrong, programs.right], 0.2: [programs.raises]})
+    result = run("--promptse-model", model, "--promptse-min-pass-rate", "0.6", *POINT)
+    result.assert_outcomes(passed=6, failed=2)
+    result.stdout.fnmatch_lines(["*pass rate 0.50 < 0.60 (1 of 2 samples pass)*"])
     shown = result.stdout.str()
-    assert "pass rate 0.00 < 0.50 (0 of 2 samples pass)" in shown
-    section = shown.partition("- promptse -")[2].partition("= promptse =")[0]
+    assert "pass rate 0.00 < 0.60 (0 of 2 samples pass)" in shown
+    section = shown.rpartition("- promptse -")[2].partition("= promptse =")[0]
     assert "prompt, with its changes from the original" in section
     assert "[+" in section
     assert "2 of 2 completions: exception" in section
@@ -241,7 +227,8 @@ def test_a_variant_below_its_floor_shows_its_changes_a_failure_and_how_to_run_it
 
 def test_a_failed_test_can_be_looked_at_later(run, pytester, answers, programs):
     model = answers({0.2: [programs.raises]})
-    run("--promptse-model", model)
+    run("--promptse-model", model, "--promptse-report", "json:out/run.json")
+    assert (pytester.path / "out" / "run.json").exists()
     promptse = Path(sys.executable).with_name("promptse")
     listed = pytester.run(promptse, "show", "test_slug.py")
     nodes = [line.split("pass  ")[1] for line in listed.outlines]
@@ -261,13 +248,8 @@ def test_a_failed_test_can_be_looked_at_later(run, pytester, answers, programs):
     assert "name the record of an earlier run with --run" in gone
 
 
-def test_every_completion_is_recorded_on_request(run, pytester, answers, programs):
-    model = answers({0.1: [programs.wrong, programs.right]})
-    run(
-        *("--promptse-model", model, "--promptse-record-samples", "all"),
-        *("--promptse-report", "json:run.json"),
-    )
-    [task] = json.loads((pytester.path / "run.json").read_text())["tasks"]
+def test_every_completion_is_recorded_on_request(measured):
+    [task] = measured.record()["tasks"]
     drawn = {"logprob": None, "n_tokens": None}
     assert task["variants"][0]["draws"] == [
         {"cause": "wrong_answer", "answer": 0} | drawn,

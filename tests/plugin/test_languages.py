@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import shutil
 
 import pytest
+from collected_errors import errors_of_files
 
 from pytest_promptse.errors import TaskError
 from pytest_promptse.runtimes._runtime import runtime_of
@@ -77,37 +79,6 @@ def test_suite_file_runs_programs(pytester, run):
     run("--promptse-model", "reference").assert_outcomes(passed=8)
 
 
-@pytest.mark.parametrize(
-    ("source", "line"),
-    [
-        (
-            SUM.replace('"bash"', '"bahs"'),
-            "*test_sum, promptse mark, language: 'bahs' is not one of python,*did you mean 'bash'*",
-        ),
-        (
-            SUM.replace("(program)", "(candidate)"),
-            "*a check cannot call functions of a program in bash; take the fixture 'program'*",
-        ),
-        (
-            SUM.replace("(program)", "(program, candidate)"),
-            "*takes both 'candidate' and 'program'*",
-        ),
-        (
-            "def test_it(program):\n    program.run()\n",
-            "*test_it: takes 'program' but has no promptse mark*",
-        ),
-    ],
-)
-def test_what_cannot_be_judged_is_one_line_before_anything_is_requested(
-    pytester, run, replay, source, line
-):
-    pytester.makepyfile(source)
-    result = run("--promptse-model", replay({"test_sum": ["echo 3\n"] * 2}, PROMPT))
-    assert result.ret == 2
-    result.stdout.fnmatch_lines([line])
-    result.stdout.no_fnmatch_line("*Traceback*")
-
-
 def test_a_missing_toolchain_is_one_line_before_anything_is_requested(
     pytester, run, replay, monkeypatch
 ):
@@ -118,25 +89,6 @@ def test_a_missing_toolchain_is_one_line_before_anything_is_requested(
     result.stdout.fnmatch_lines(
         ["*test_sum*language 'go': go is not installed; apt-get install golang-go"]
     )
-    result.stdout.no_fnmatch_line("*Traceback*")
-
-
-@pytest.mark.parametrize(
-    "check", ["check: assert candidate(1) == 2", "examples: [{call: f(1), expect: 2}]"]
-)
-def test_a_suite_file_cannot_call_what_can_only_be_run(pytester, run, check):
-    suite = f"""
-promptse: 1
-tasks:
-  - id: total
-    language: bash
-    prompt: Write a script with a function `f(x)`.
-    {check}
-"""
-    pytester.makefile(".promptse.yaml", total=suite)
-    result = run("--promptse-model", "reference")
-    assert result.ret != 0
-    result.stdout.fnmatch_lines(["*total*call*bash*program.run(stdin=...)*"])
     result.stdout.no_fnmatch_line("*Traceback*")
 
 
@@ -264,9 +216,60 @@ def test_a_copy_of_multipl_e_is_labelled_in_every_report(pytester, run_labelled)
     run_labelled(pytester.path)
 
 
-def test_tests_that_run_with_the_program_need_the_fixture_program(pytester, run):
+CALLED_IN_BASH = """
+promptse: 1
+tasks:
+  - id: total
+    language: bash
+    prompt: Write a script with a function `f(x)`.
+    {check}
+"""
+CANNOT_BE_CALLED = "total*call*bash*program.run(stdin=...)"
+# For each file: its text, and its error.
+WRONG_FILES = {
+    "test_unknown.py": (
+        SUM.replace('"bash"', '"bahs"'),
+        "test_sum, promptse mark, language: 'bahs' is not one of python,*did you mean 'bash'",
+    ),
+    "test_called.py": (
+        SUM.replace("(program)", "(candidate)"),
+        "a check cannot call functions of a program in bash; take the fixture 'program'",
+    ),
+    "test_both.py": (
+        SUM.replace("(program)", "(program, candidate)"),
+        "takes both 'candidate' and 'program'",
+    ),
+    "test_unmarked.py": (
+        "def test_it(program):\n    program.run()\n",
+        "test_it: takes 'program' but has no promptse mark",
+    ),
+    "test_copy.py": (
+        MULTIPL_E.format(door="candidate"),
+        "larger*take the fixture 'program' instead of 'candidate'",
+    ),
+    "check.promptse.yaml": (
+        CALLED_IN_BASH.format(check="check: assert candidate(1) == 2"),
+        CANNOT_BE_CALLED,
+    ),
+    "examples.promptse.yaml": (
+        CALLED_IN_BASH.format(check="examples: [{call: f(1), expect: 2}]"),
+        CANNOT_BE_CALLED,
+    ),
+}
+
+
+def test_each_file_that_cannot_be_judged_is_told_before_anything_is_requested(
+    pytester, run, replay
+):
     pytester.path.joinpath("copy.jsonl").write_text(json.dumps(LARGER))
-    pytester.makepyfile(MULTIPL_E.format(door="candidate"))
-    result = run("--promptse-model", "reference")
-    assert result.ret == 2
-    result.stdout.fnmatch_lines(["*larger*take the fixture 'program' instead of 'candidate'*"])
+    for name, (text, _) in WRONG_FILES.items():
+        pytester.path.joinpath(name).write_text(text)
+    result = run("--promptse-model", replay({"test_sum": ["echo 3\n"] * 2}, PROMPT))
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.no_fnmatch_line("*Traceback*")
+    told = {name: errors.splitlines() for name, errors in errors_of_files(result).items()}
+    wanted = {name: f"*{error}*" for name, (_, error) in WRONG_FILES.items()}
+    assert told.keys() == wanted.keys()
+    assert {
+        name: lines for name, lines in told.items() if not fnmatch.filter(lines, wanted[name])
+    } == {}

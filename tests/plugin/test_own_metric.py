@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from record_schema import check_record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 METRIC = """
 from pytest_promptse.config import Metric
@@ -24,7 +28,6 @@ def pytest_promptse_metrics():
         )
     ]
 """
-_COMMAND = "import sys; from pytest_promptse.cli._main import main; sys.exit(main(sys.argv[1:]))"
 OPTION = ("--promptse-min-worst-rate", "0.4", "--promptse-gate", "point")
 
 
@@ -35,16 +38,12 @@ def model(answers, programs, slug, pytester) -> str:
     return answers({0.2: [programs.wrong, programs.right]})
 
 
-def promptse(pytester, *arguments: str) -> subprocess.CompletedProcess[str]:
+@pytest.fixture
+def promptse(pytester) -> Callable[..., pytest.RunResult]:
     # In a process of its own: pytester forgets modules that a test imports, and NumPy cannot be
     # imported again.
-    return subprocess.run(
-        [sys.executable, "-c", _COMMAND, *arguments],
-        cwd=pytester.path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = Path(sys.executable).with_name("promptse")
+    return lambda *arguments: pytester.run(command, *arguments)
 
 
 def rows(path):
@@ -81,11 +80,18 @@ def test_it_has_an_option_a_gate_and_a_line_in_every_report(model, run, pytester
     assert rows(pytester.path / "tables" / "suites.csv")[0]["worst_rate"] == "0.5"
 
 
-def test_a_report_of_its_record_needs_no_plugin(model, run, pytester):
-    run("--promptse-model", model, *OPTION, "--promptse-report", "json:r.json")
+def test_a_report_and_the_history_of_its_record_need_no_plugin(model, run, pytester, promptse):
+    report = ("--promptse-report", "json:r.json", "--promptse-save", "main")
+    run("--promptse-model", model, *OPTION, *report)
     (pytester.path / "conftest.py").unlink()
-    assert promptse(pytester, "report", "r.json", "md:again.md").returncode == 0
+    assert promptse("report", "r.json", "md:again.md").ret == 0
     assert "`rate of the worst variant` | 0.500" in (pytester.path / "again.md").read_text()
+    shown = promptse("history", "--csv", "courses")
+    assert shown.ret == 0
+    [table] = (pytester.path / "courses").glob("*.csv")
+    assert rows(table)[0]["worst_rate"] == "0.5"
+    # Its label is the plugin's.
+    assert "worst_rate" in shown.stdout.str()
 
 
 @pytest.mark.parametrize(
@@ -111,30 +117,22 @@ def test_it_is_compared_with_a_baseline(model, run, answers, programs):
     )
 
 
-def test_the_history_of_a_suite_has_a_column_for_it(model, run, pytester):
-    run("--promptse-model", model, *OPTION, "--promptse-save", "main")
-    shown = promptse(pytester, "history", "--csv", "courses")
-    assert shown.returncode == 0
-    [table] = (pytester.path / "courses").glob("*.csv")
-    assert rows(table)[0]["worst_rate"] == "0.5"
-    assert "worst_rate" in shown.stdout  # its label is the plugin's, which is not loaded
-
-
-def test_a_plan_shows_what_runs_measure_of_it(model, pytester):
-    shown = promptse(pytester, "plan", "--variants", "1", "--samples", "2", "--figures").stdout
+def test_a_plan_shows_what_runs_measure_of_it(model, promptse):
+    shown = promptse("plan", "--variants", "1", "--samples", "2", "--figures").stdout.str()
     assert "\nrate of the worst variant " in shown
 
 
-def test_a_merge_decides_its_gate(model, run, pytester):
+def test_a_merge_decides_its_gate(model, run, pytester, promptse):
     options = ("--promptse-model", model, *OPTION, "--promptse-shard", "1/1")
     assert run(*options, "--promptse-report", "json:r.json").ret == 0
 
-    assert "promptse: merged 1 shards" in promptse(pytester, "merge", "r.json").stdout
-    assert promptse(pytester, "merge", "r.json").returncode == 0
+    merged = promptse("merge", "r.json")
+    assert "promptse: merged 1 shards" in merged.stdout.str()
+    assert merged.ret == 0
     (pytester.path / "conftest.py").unlink()
-    without = promptse(pytester, "merge", "r.json")
-    assert without.returncode == 1
-    assert "install the plugin that adds it" in without.stdout
+    without = promptse("merge", "r.json")
+    assert without.ret == 1
+    assert "install the plugin that adds it" in without.stdout.str()
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ GATES = 2
 FLOOR = 0.1
 HIGH = 0.95
 REFERENCE = ("--promptse-model", "reference")
+APART = ("-p", "no:xdist")
 AUTO = ("--promptse-samples", f"auto:{SAMPLES}")
 
 
@@ -103,17 +104,30 @@ def measured(pytester, *arguments: str, name: str = "out") -> dict:
         *("-p", "no:hypothesispytest", "-p", "no:anyio"),
         *("--promptse-report", f"json:{name}.json", *AUTO, *arguments),
     )
+    return record_of(pytester, name)
+
+
+def record_of(pytester, name: str = "run") -> dict:
     record = json.loads((pytester.path / f"{name}.json").read_text())
     check_record(record)
     return record
 
 
-def test_a_clear_suite_stops_after_the_first_round(run, pytester):
-    result = run("-rs", *AUTO, *REFERENCE)
+def test_a_clear_suite_stops_after_the_first_round_and_runs_again_from_the_store(run, pytester):
+    report = ("--promptse-report", "json:run.json")
+    result = run("-rs", *AUTO, *REFERENCE, *report)
     result.assert_outcomes(passed=FIRST + GATES, skipped=ALL - FIRST)
     reason = f"not needed: decided after {FIRST * SAMPLES} of {ALL * SAMPLES} completions"
     result.stdout.fnmatch_lines([f"*{FIRST} of at most {ALL} variants*", f"*{reason}*"])
     assert f"{FIRST} requests" in result.stdout.str()
+    first, second = record_of(pytester), measured(pytester, *APART, *REFERENCE, name="run")
+    assert (first["usage"]["cached"], second["usage"]["cached"]) == (0, SAMPLES * FIRST)
+    assert second["suites"] == first["suites"]
+    # All samples after some: only the rest is requested.
+    result = run("--promptse-samples", str(SAMPLES), *REFERENCE)
+    result.assert_outcomes(passed=ALL + GATES)
+    assert f"{ALL - FIRST} requests" in result.stdout.str()
+    assert f"{FIRST * SAMPLES} completions from the store" in result.stdout.str()
 
 
 def test_the_record_says_where_a_suite_stopped_with_its_control(pytester, two_workers):
@@ -135,11 +149,15 @@ def test_the_record_says_where_a_suite_stopped_with_its_control(pytester, two_wo
 
 
 def test_a_suite_that_is_not_clear_goes_on_to_the_end(run, pytester, open_model):
-    result = run(*AUTO, "--promptse-model", open_model)
+    model = ("--promptse-model", open_model)
+    result = run(*AUTO, *model, "--promptse-report", "json:run.json")
     result.assert_outcomes(passed=ALL + GATES - 1, skipped=1, warnings=0)
     result.stdout.fnmatch_lines([f"*contains the threshold {FLOOR:.2f}*"])
+    first, second = record_of(pytester), measured(pytester, *APART, *model, name="run")
+    assert (first["usage"]["cached"], second["usage"]["cached"]) == (0, SAMPLES * ALL)
+    assert second["suites"] == first["suites"]
     control = ("--promptse-control", "neutral")
-    [found] = measured(pytester, "--promptse-model", open_model, *control)["suites"]
+    [found] = measured(pytester, *model, *control)["suites"]
     assert (found["rounds"]["look"], found["rounds"]["decided"]) == (2, False)
     assert found["control"]["n_measured"] == found["control"]["n_planned"] == len(TASKS) * VARIANTS
     assert found["control"]["excess_loss"]["value"] == pytest.approx(1 / len(TASKS))
@@ -150,7 +168,7 @@ def test_a_suite_that_is_not_clear_goes_on_to_the_end(run, pytester, open_model)
 @pytest.mark.parametrize("clear", [True, False])
 def test_workers_take_the_decision_of_one_process(pytester, open_model, two_workers, clear):
     model = ("--promptse-model", "reference" if clear else open_model)
-    alone = measured(pytester, "-p", "no:xdist", "--promptse-store", "a", *model, name="alone")
+    alone = measured(pytester, *APART, "--promptse-store", "a", *model, name="alone")
     shared = measured(pytester, *two_workers, "--promptse-store", "b", *model, name="shared")
     assert shared["usage"] == alone["usage"]
     for one in (alone, shared):
@@ -158,23 +176,6 @@ def test_workers_take_the_decision_of_one_process(pytester, open_model, two_work
         del suite["settings"]
     assert shared["suites"] == alone["suites"]
     assert shared["errors"] == []
-
-
-@pytest.mark.parametrize("clear", [True, False])
-def test_a_second_run_asks_nothing_and_decides_the_same(pytester, open_model, clear):
-    model = ("--promptse-model", "reference" if clear else open_model)
-    first, second = (measured(pytester, "-p", "no:xdist", *model) for _ in range(2))
-    assert first["usage"]["cached"] == 0
-    assert second["usage"]["cached"] == SAMPLES * (FIRST if clear else ALL)
-    assert second["suites"] == first["suites"]
-
-
-def test_all_samples_after_some_ask_only_for_the_rest(run):
-    run(*AUTO, *REFERENCE)
-    result = run("--promptse-samples", str(SAMPLES), *REFERENCE)
-    result.assert_outcomes(passed=ALL + GATES)
-    assert f"{ALL - FIRST} requests" in result.stdout.str()
-    assert f"{FIRST * SAMPLES} completions from the store" in result.stdout.str()
 
 
 def test_a_dry_run_says_the_most_it_may_ask_for(run):
@@ -235,7 +236,7 @@ def test_a_budget_that_ends_within_a_round_leaves_the_suite_undecided(run, pytes
             "*, 7 of 9 variants measured",
         ]
     )
-    record = measured(pytester, "-p", "no:xdist", *REFERENCE)
+    record = measured(pytester, *APART, *REFERENCE)
     [found] = record["suites"]
     assert (found["rounds"]["look"], found["n_measured"]) == (2, ALL)
     assert record["usage"]["requests"] == ALL - FIRST - 1

@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+from slug_project import SLUG
 
 from pytest_promptse.tasks._task import Task
 from pytest_promptse.variants._generate import Selection, generate
@@ -50,6 +51,13 @@ def record(pytester):
 REPORT = ("--promptse-report", "json:run.json")
 
 
+@pytest.fixture(scope="module")
+def apart(run_once):
+    """A run of both templates, which rewords only the task."""
+    files = {"test_slug.py": SLUG, "plain.j2": PLAIN, "wordy.j2": WORDY}
+    return run_once(files, *MODEL, *REPORT, "--promptse-template", "*.j2")
+
+
 def test_every_template_has_items_of_its_own(prompts, run):
     names = ids(run("--collect-only", "-q", *MODEL, *BOTH))
     assert len(names) == 16
@@ -87,16 +95,12 @@ def test_a_suite_file_is_run_with_templates_too(prompts, run, pytester):
     result.assert_outcomes(passed=16, skipped=2)
 
 
-def test_the_record_tells_templates_apart(prompts, run, pytester):
-    result = run(*MODEL, *BOTH, *REPORT)
-    result.assert_outcomes(passed=16)
-    found = record(pytester)
+def test_the_record_tells_templates_apart(apart):
+    apart.result.assert_outcomes(passed=16)
+    found = apart.record()
     assert [suite["template"] for suite in found["suites"]] == ["plain", "wordy"]
     assert [task["template"] for task in found["tasks"]] == ["plain", "wordy"]
-    assert [each["place"] for each in found["templates"]] == [
-        "prompts/plain.j2",
-        "prompts/wordy.j2",
-    ]
+    assert [each["place"] for each in found["templates"]] == ["plain.j2", "wordy.j2"]
     assert found["templates"][1]["source"] == WORDY
     plain, wordy = ([v["prompt"] for v in task["variants"]] for task in found["tasks"])
     assert plain == wordy
@@ -153,6 +157,7 @@ def test_a_mark_names_templates_beside_its_file_and_beats_the_command_line(run, 
     [suite] = record(pytester)["suites"]
     assert suite["template"] == "own"
     assert suite["settings"]["template"] == ["sub/own.j2"]
+    assert [each["place"] for each in record(pytester)["templates"]] == ["sub/own.j2"]
 
 
 def test_the_command_line_means_the_folder_it_is_typed_in(prompts, run, pytester, monkeypatch):
@@ -212,14 +217,14 @@ def test_the_template_itself_can_be_reworded(prompts, run, pytester):
     assert all(0 < v["measured_distance"] < 0.8 for v in task["variants"])
 
 
-def test_template_and_task_can_be_reworded_together_in_one_voice(prompts, run, pytester):
-    run(*MODEL, *BOTH, *REPORT).assert_outcomes(passed=16)
-    apart = record(pytester)["tasks"]
+def test_template_and_task_can_be_reworded_together_in_one_voice(prompts, apart, run, pytester):
     run(*MODEL, *BOTH, *REPORT, "--promptse-perturb", "both").assert_outcomes(passed=16)
     plain, wordy = record(pytester)["tasks"]
+    plain_apart, wordy_apart = apart.record()["tasks"]
     # A template without its own sentences leaves the variants of the task unchanged.
-    assert [v["prompt"] for v in plain["variants"]] == [v["prompt"] for v in apart[0]["variants"]]
-    for alone, together in zip(apart[1]["variants"], wordy["variants"], strict=True):
+    texts, texts_apart = ([v["prompt"] for v in one["variants"]] for one in (plain, plain_apart))
+    assert texts == texts_apart
+    for alone, together in zip(wordy_apart["variants"], wordy["variants"], strict=True):
         assert together["id"] == alone["id"]
         assert alone["prompt"] in together["prompt"]
 

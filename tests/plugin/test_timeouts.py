@@ -49,7 +49,7 @@ def test_waits(candidate):
 
 def test_the_wait_is_reported_apart_from_the_time_of_a_test(pytester, run):
     pytester.makeconftest(
-        # The model answers a second after the item has begun.
+        # The model answers half a second after the item has begun.
         SLOW.replace("await asyncio.sleep(SECONDS)", "await answers()")
         + """
 import pytest
@@ -57,7 +57,7 @@ import pytest
 async def answers():
     while not Path("called").exists():
         await asyncio.sleep(0.01)
-    await asyncio.sleep(1.0)
+    await asyncio.sleep(0.5)
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call():
@@ -97,7 +97,7 @@ async def answers():
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish():
     before = len(sent)
-    time.sleep(1.5)
+    time.sleep(1.0)
     Path("counts").write_text(f"{before} {len(sent)}")
 """
     )
@@ -115,7 +115,7 @@ def pytest_sessionfinish():
 
 @pytest.mark.parametrize("method", ["signal", "thread"])
 def test_waiting_does_not_count(pytester, run, method):
-    pytester.makeconftest(SLOW.replace("SECONDS", "6.5"))
+    pytester.makeconftest(SLOW.replace("SECONDS", "3.5"))
     pytester.makepyfile(
         test_double=f"""
 import time
@@ -124,7 +124,7 @@ import pytest
 
 marked = pytest.mark.promptse("{PROMPT}", samples=1, original_samples=1, variants=1)
 
-@pytest.mark.timeout(6)
+@pytest.mark.timeout(3)
 @marked
 def test_waits(candidate, tmp_path_factory):
     assert candidate(2) == 4

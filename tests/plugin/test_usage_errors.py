@@ -292,14 +292,19 @@ def test_a_backend_in_a_conftest_that_pytest_reads_too_late_is_found(pytester):
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "meant"), [("a.promtse.yaml", "promptse"), ("a.cis.yaml", "csi"), ("a.yaml", "")]
-)
+ENDINGS = {"a.promtse.yaml": "promptse", "a.cis.yaml": "csi", "a.yaml": ""}
+
+
+@pytest.mark.parametrize(("name", "meant"), ENDINGS.items())
 def test_a_file_whose_ending_is_almost_that_of_a_suite_or_instrument(pytester, run, name, meant):
     pytester.path.joinpath(name).write_text("promptse: 1\n")
     output = "\n".join(run(name, *MODEL).outlines)
     assert (f"(did you mean {meant!r}?); rename the file" in output) == bool(meant)
     assert "Traceback" not in output
-    # Files that nobody named are other tools' own.
+
+
+def test_a_file_with_such_an_ending_that_nobody_named_is_another_tools_own(pytester, run):
+    for name in ENDINGS:
+        pytester.path.joinpath(name).write_text("promptse: 1\n")
     pytester.makepyfile(test_other="def test_other():\n    pass\n")
     run(*MODEL).assert_outcomes(passed=1)
