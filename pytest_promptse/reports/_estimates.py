@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from pytest_promptse.record._schema import Record, SuiteRecord
 
 _SCOPES = {
-    "tasks": "95 % intervals cover other tasks with the same emotions",
-    "tasks+emotions": "95 % intervals cover other tasks and other emotions",
-    "reruns": "95 % intervals cover another run of the same prompts, not other tasks",
+    "tasks": "95 % intervals hold for other tasks with the same emotions",
+    "tasks+emotions": "95 % intervals hold for other tasks and other emotions",
+    "reruns": "95 % intervals hold for a rerun of the same prompts, not for other tasks",
 }
 EARLY = (
     "stopped early: AUC-E may be off by up to 0.05, since a suite stops when chance has moved "

@@ -35,8 +35,8 @@ def test_large_limits_of_an_odds_ratio_are_shown_as_powers_of_ten():
 def test_what_intervals_speak_for_is_said_once():
     suites = [suite(speaks_for="tasks"), suite(speaks_for="tasks"), suite(speaks_for="reruns")]
     assert list(scopes(suites)) == [
-        "95 % intervals cover other tasks with the same emotions",
-        "95 % intervals cover another run of the same prompts, not other tasks",
+        "95 % intervals hold for other tasks with the same emotions",
+        "95 % intervals hold for a rerun of the same prompts, not for other tasks",
     ]
 
 
