@@ -23,7 +23,7 @@ from pytest_promptse.sandbox._causes import (
     ProgramInterrupt,
     ProgramStopped,
 )
-from pytest_promptse.sandbox._check_objects import CannotCrossError, CheckObjects, is_configured
+from pytest_promptse.sandbox._check_objects import CheckObjects
 from pytest_promptse.sandbox._extent import require_extent
 from pytest_promptse.sandbox._failing import failed_assertion, is_assertion
 from pytest_promptse.sandbox._handle import (
@@ -43,6 +43,7 @@ from pytest_promptse.sandbox._languages import (
     require_common_operations,
     require_common_types,
 )
+from pytest_promptse.sandbox._lending import CannotCrossError, is_configured
 from pytest_promptse.sandbox._program_objects import ProgramObjects, require_number
 from pytest_promptse.sandbox._raised import (
     build_exception,
@@ -568,8 +569,9 @@ class Candidate(EntryPoint):
             if not path.startswith(self._writable):
                 self.break_check(
                     f"the temporary folder {path} cannot be handed to the program at this level of "
-                    "isolation; set TMPDIR and --basetemp to folders below /tmp, or give "
-                    "--promptse-sandbox bwrap, or pass the text"
+                    "isolation; set TMPDIR and --basetemp to folders below /tmp, or with "
+                    "--promptse-sandbox bwrap to any outside of /dev, /etc, /proc and /sys; or "
+                    "pass the text"
                 )
 
     def _require_common_surroundings(self, changes: dict[str, Any], operands: list[Any]) -> None:

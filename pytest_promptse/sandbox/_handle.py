@@ -271,8 +271,8 @@ def _special(value: Any, name: str) -> Any:
     return next((vars(kind)[name] for kind in type(value).__mro__ if name in vars(kind)), None)
 
 
-def _bound(value: Any, name: str) -> Any:
-    """Return a special method as an operation finds it."""
+def bound_special(value: Any, name: str) -> Any:
+    """Return a special method as an operation finds it: in the class of `value`, or None."""
     method = _special(value, name)
     is_descriptor = hasattr(type(method), "__get__")
     return method.__get__(value, type(value)) if is_descriptor else method
@@ -604,7 +604,7 @@ def _equals_value(self: Any, other: object, name: str) -> Any:
     decoy = decoy_of(other)
     is_plain = other is None or decoy is not other
     if not is_plain:
-        return _bound(other, f"__{name}__")(self)  # within this comparison: see `read_once`
+        return bound_special(other, f"__{name}__")(self)  # within this comparison: see `read_once`
     if not {"__eq__", "__ne__"} & self.promptse_info.specials:
         return NotImplemented
     # None has no decoy, so the program is told of it at once.

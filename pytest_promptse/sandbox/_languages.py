@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_promptse.sandbox._check_objects import CannotCrossError
+from pytest_promptse.sandbox._lending import CannotCrossError
 from pytest_promptse.sandbox.guest import wire
 from pytest_promptse.sandbox.guest.unpatched import __builtins__, inspect, json, types
 

@@ -196,6 +196,8 @@ class Guest:
             # A stream of the check would be flushed by a callback of its own.
             self.flush(sys.__stdout__, sys.__stderr__)
             self.send_state()
+            if operation == "set":  # a container of the check may be assigned to where it was
+                args = (args[0], self.twins.of_check(args[1]))
             made: list[Any] = []
             self.answer("callback", number, operation, args, kwargs, made=made)
             return self.serve(made)

@@ -108,6 +108,13 @@ class Twins:
         """Return the numbers of the program's objects among the twins."""
         return [of_program(number) for number in self._twins if number < 0]
 
+    def of_check(self, value: Any) -> Any:
+        """Return what names `value` in a message if it is a twin of the check, or the value."""
+        for number, twin in self._twins.items():
+            if number >= 0 and twin.value is value:
+                return wire.Built(wire.PROXY, (number,))
+        return value
+
     def value(self, number: int) -> Any:
         return self._twins[number].value
 
