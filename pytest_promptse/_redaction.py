@@ -193,5 +193,8 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def _secrets_in_environment() -> set[str]:
-    values = {value.strip() for name, value in os.environ.items() if _SECRET_NAMES.search(name)}
+    # The names are read at once, since messages are made in threads while pytest sets and deletes
+    # PYTEST_CURRENT_TEST.
+    names = filter(_SECRET_NAMES.search, list(os.environ))
+    values = {os.environ.get(name, "").strip() for name in names}
     return {value for value in values if len(value) >= _SHORTEST}

@@ -7,8 +7,10 @@ import gzip
 import re
 import socket
 import sqlite3
+import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
@@ -88,6 +90,20 @@ def test_no_message_holds_what_a_terminal_or_a_runner_acts_on(text):
     message = str(PromptseError(text))
     assert not set(message) & set("\x1b\x07\u202e\u2066\r\x00\x9b")
     assert not any(line.lstrip().startswith(("::", "##[")) for line in message.split("\n"))
+
+
+def test_a_message_may_be_made_while_another_thread_changes_the_environment(monkeypatch):
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(1) as thread:
+            messages = thread.submit(lambda: {str(PromptseError("rate limit")) for _ in range(3000)})
+            while not messages.done():
+                monkeypatch.setenv("PYTEST_OTHER_TEST", "1")
+                monkeypatch.delenv("PYTEST_OTHER_TEST")
+            assert messages.result() == {"rate limit"}
+    finally:
+        sys.setswitchinterval(interval)
 
 
 @pytest.mark.parametrize("unit", ["x", ".", "?key", "x.", "a:", "sk-"])
