@@ -151,7 +151,7 @@ class VllmBackend:
         from vllm.v1.engine.exceptions import EngineDeadError
 
         engine = self._engine
-        death, failure = "", ModelError("")
+        death, failure = "", None
         try:
             return _answer(await self._generate(engine, request), first=request.first)
         except EngineDeadError as error:
@@ -159,7 +159,7 @@ class VllmBackend:
         except (ValueError, VLLMError) as error:
             failure = self._meaning(error, request)
         # Raised outside of `except`, because the engine's traceback would keep the engine alive.
-        raise await self._start_again(engine, death) if death else failure
+        raise failure or await self._start_again(engine, death)
 
     async def _start_again(self, dead: Any, message: str) -> ModelError:
         """Replace an engine that died, once, and return the error for its requests.
