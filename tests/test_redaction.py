@@ -97,7 +97,9 @@ def test_a_message_may_be_made_while_another_thread_changes_the_environment(monk
     sys.setswitchinterval(1e-6)
     try:
         with ThreadPoolExecutor(1) as thread:
-            messages = thread.submit(lambda: {str(PromptseError("rate limit")) for _ in range(3000)})
+            messages = thread.submit(
+                lambda: {str(PromptseError("rate limit")) for _ in range(3000)}
+            )
             while not messages.done():
                 monkeypatch.setenv("PYTEST_OTHER_TEST", "1")
                 monkeypatch.delenv("PYTEST_OTHER_TEST")
