@@ -186,14 +186,16 @@ class VllmBackend:
             self._loading = None
         if self._engine is None:
             return
-        # The engine leaves its messaging context to the garbage collector, which would show a
-        # ResourceWarning during a later test.
+        engine, self._engine = self._engine, None
+        engine.shutdown()
+        # Cancelled tasks of the engine refer to it until they have run.
+        await asyncio.sleep(0.1)
+        # The engine never closes its messaging context, which issues a ResourceWarning when it is
+        # deleted. All threads share the filters of warnings, and pytest sets them for each test, so
+        # the context lives until here and is deleted within one step.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)
-            self._engine.shutdown()
-            self._engine = None
-            # Cancelled tasks of the engine refer to it until they have run.
-            await asyncio.sleep(0.1)
+            del engine
             gc.collect()
 
     async def _generate(self, engine: Any, request: Request) -> Any:

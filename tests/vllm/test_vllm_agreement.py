@@ -154,7 +154,8 @@ def test_a_wrong_engine_argument_is_named_before_anything_is_loaded():
 def run_suite(folder, *options):
     """Run the suite in a pytest of its own; return what it printed, and its record."""
     (folder / "test_suite.py").write_text(SUITE)
-    (folder / "pytest.ini").write_text("[pytest]\n")
+    # With warnings as errors, what an engine leaves to the garbage collector would fail the run.
+    (folder / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
     command = [sys.executable, "-m", "pytest", "-rA", *SMALL]
     command += ["--promptse-report=json:record.json", "--promptse-temperature=1.0", *options]
     env = os.environ | {"OPENAI_API_KEY": "none"}
