@@ -181,13 +181,30 @@ class OpenAIBackend:
         return f"{self._spec} at {self._server}"
 
     def check(self) -> None:
-        """Raise SettingsError if a key that the server needs, or a file, is missing."""
-        self._gateway.sent_headers()
+        """Raise SettingsError if a key that the server needs, or a file, is missing.
+
+        This also makes the client, which reads the proxies of the environment. In the sampler's
+        thread that could fail while pytest changes the environment for a test.
+        """
+        headers = self._gateway.sent_headers()
         self._gateway.tls_context()
         if not self._key and self._given_url is None:
             raise SettingsError(
                 f"{self._spec}: OPENAI_API_KEY is not set; export a key, or give "
                 "--promptse-base-url for a server that needs none"
+            )
+        if self._client is None:
+            parts = urlsplit(self._given_url or _OPENAI)
+            authentication = _basic_authentication(parts.netloc.rpartition("@")[0])
+            self._client = openai.AsyncOpenAI(
+                # The header must not be empty, even for servers that need no key.
+                api_key=self._key or "none",
+                base_url=self._server,
+                default_headers={**authentication, **headers},
+                default_query=dict(parse_qsl(parts.query)),
+                max_retries=0,
+                timeout=self._timeout,
+                http_client=_bounded_client(self._timeout, self._gateway),
             )
 
     async def start(self) -> Capabilities:
@@ -208,21 +225,6 @@ class OpenAIBackend:
             self.check()
         except SettingsError as error:
             raise FatalError(str(error)) from None
-        if self._client is None:
-            parts = urlsplit(self._given_url or _OPENAI)
-            self._client = openai.AsyncOpenAI(
-                # The header must not be empty, even for servers that need no key.
-                api_key=self._key or "none",
-                base_url=self._server,
-                default_headers={
-                    **_basic_authentication(parts.netloc.rpartition("@")[0]),
-                    **self._gateway.sent_headers(),
-                },
-                default_query=dict(parse_qsl(parts.query)),
-                max_retries=0,
-                timeout=self._timeout,
-                http_client=_bounded_client(self._timeout, self._gateway),
-            )
         mode, reply = await self._probe(guard)
         self._mode = mode
         if len(reply.samples) < _PROBE.n and "n" not in mode.refused:

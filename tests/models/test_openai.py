@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -233,6 +234,23 @@ def test_a_fault_is_met_by_one_without_preamble_since_retrying_is_not_the_backen
     with pytest.raises(TransientError):
         converse(backend_for(server), ask(), before=arm)
     assert len(server.requests) == 1
+
+
+class Unlistable(dict):
+    """An environment of which every list may be out of date, as it is while pytest runs tests."""
+
+    def __iter__(self):
+        raise AssertionError("the environment is listed in the thread of the sampler")
+
+    keys = items = values = copy = __iter__
+
+
+def test_a_start_after_the_check_lists_no_environment(server, monkeypatch):
+    backend = backend_for(server)
+    backend.check()
+    monkeypatch.setattr("os.environ", Unlistable(os.environ))
+    _, (answer,) = converse(backend, ask())
+    assert answer.completions
 
 
 def test_a_wrong_key_is_fatal_and_its_text_keeps_the_key_to_itself(server):
