@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import ssl
 import time
@@ -29,6 +30,7 @@ _THIS_PROMPT = re.compile(
     r"context_length_exceeded|maximum context length|content_filter|content_policy"
     r"|string_above_max_length|prompt is too long"
 )
+_CLOSED = frozenset({errno.EPIPE, errno.ECONNRESET})
 _NO_GATEWAY = Gateway()
 _KEY = (
     "OPENAI_API_KEY to a valid key for this server, or the header that your gateway wants with "
@@ -88,7 +90,12 @@ def _without_answer(
     if isinstance(first, ssl.SSLError):
         return FatalError(f"{where}: {gateway.tls_failure(first)}")
     detail = redact(" ".join(str(first).split()))[:_LONGEST_REASON]
-    return TransientError(f"{where}: {detail}; is the server up at that address?")
+    remedy = "is the server up at that address?"
+    if getattr(first, "errno", None) in _CLOSED and gateway.client_certificate is None:
+        # With TLS 1.3, a server refuses a client when this has begun to write already, so whether
+        # the client sees the refusal or only a closed connection is a matter of time.
+        remedy += " If it demands a certificate, give --promptse-client-certificate FILE"
+    return TransientError(f"{where}: {detail}; {remedy}")
 
 
 def refusal(message: str, *, status: int, about: str, key: str = _KEY) -> ModelError | FatalError:

@@ -11,7 +11,7 @@ import trustme
 from faulty_server import FaultyServer
 
 from pytest_promptse._redaction import redact
-from pytest_promptse.errors import SettingsError
+from pytest_promptse.errors import ModelError, SettingsError
 from pytest_promptse.models._base import FatalError
 from pytest_promptse.models._gateway import Gateway
 from pytest_promptse.models._openai import OpenAIBackend
@@ -138,7 +138,8 @@ def test_a_bundle_of_ones_own_makes_it_trusted(authority, files, way, monkeypatc
 
 def test_a_client_shows_its_certificate(authority, files):
     with server_over_tls(authority, wants_client=True) as server:
-        with pytest.raises(FatalError, match="--promptse-client-certificate"):
+        # Fatal, or a closed connection if the client does not see the refusal in time.
+        with pytest.raises(ModelError, match="--promptse-client-certificate"):
             reach(server.base_url, ca_bundle=files["ca.pem"])
         reach(
             server.base_url,

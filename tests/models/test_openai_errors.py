@@ -9,6 +9,7 @@ import pytest
 
 from pytest_promptse.errors import ModelError
 from pytest_promptse.models._base import FatalError, TransientError
+from pytest_promptse.models._gateway import Gateway
 from pytest_promptse.models._openai_errors import classify, retry_after
 
 REQUEST = SimpleNamespace(method="POST", url="http://server/v1/chat/completions")
@@ -72,6 +73,19 @@ def test_a_connection_that_fails_and_one_that_is_slow_may_both_pass():
         "openai:m: refused; is the server up at that address?",
         "openai:m: no answer within 5 s",
     ]
+
+
+@pytest.mark.parametrize("closed", [BrokenPipeError(32, "closed"), ConnectionResetError(104, "")])
+def test_a_server_that_closes_the_connection_may_want_a_certificate(closed):
+    error = openai.APIConnectionError(request=REQUEST)
+    error.__cause__ = closed
+    without = classify(error, where="openai:m", timeout=5.0)
+    shown = classify(
+        error, where="openai:m", timeout=5.0, gateway=Gateway(client_certificate="client.pem")
+    )
+    assert "--promptse-client-certificate" in str(without)
+    assert "--promptse-client-certificate" not in str(shown)
+    assert type(without) is type(shown) is TransientError
 
 
 @pytest.mark.parametrize(
