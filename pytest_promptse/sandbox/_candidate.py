@@ -7,6 +7,7 @@ program or the check has failed, and of what.
 from __future__ import annotations
 
 import sys
+from collections import deque
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
@@ -142,6 +143,8 @@ class Candidate(EntryPoint):
         self._marks = 0
         # The exceptions of that message which `_as_value` has replaced.
         self._silent: dict[int, BaseException] = {}
+        # Number and message of each change that is not taken yet.
+        self._updates: deque[tuple[int, bytes]] = deque()
         self._broken_check = ""
         self._surroundings: CheckSurroundings | None = None
         self._is_closed = False
@@ -508,6 +511,7 @@ class Candidate(EntryPoint):
     def _send(self, execution: Execution, request: tuple[Any, ...]) -> list[Any]:
         """Send a request and return the values that it passes, by number."""
         self.require_no_failure()
+        self._take_updates()
         self._hand_over(execution, request)
         passed: list[Any] = []
         message = self._encode(request, made=passed)
@@ -720,7 +724,7 @@ class Candidate(EntryPoint):
                 match message:
                     case ("update", int(number)) if number not in updated:
                         updated.add(number)
-                        self._take_update(execution, number, made)
+                        self._updates.append((number, execution.receive()))
                         continue
                     case ("kept", list(kept)):
                         continue
@@ -730,14 +734,17 @@ class Candidate(EntryPoint):
                         self.failed += [failed] if failed is not None else []
                         continue
                     case ("callback", _, _, _, _):
+                        self._take_updates()
                         self._call_back(execution, message[1:], made)
                         updated.clear()
                         continue
                     case ("result", value, changed):
+                        self._take_updates()
                         self._apply(passed, changed, kept)
                         return value
                     case (str(kind), BaseException() as error, str(text), changed):
                         error = self._silent.get(id(error), error)
+                        self._take_updates()
                         self._apply(passed, changed, kept)
                     case _:
                         self.fail("exception", "the program broke the protocol")
@@ -753,17 +760,27 @@ class Candidate(EntryPoint):
                 # Its traceback has this frame, so only the collector could free the exception.
                 del message, error, made
 
-    def _take_update(self, execution: Execution, number: int, made: list[Any]) -> None:
-        """Take a change of what both have, which may contain the check's own containers."""
-        self._announce_loan()
-        change = self._receive(execution, self._check_objects.twins.parts(number), made)
-        try:
-            self._check_objects.update(number, change)
-        except wire.InUseError as error:
-            self.break_check(f"{error}; finish reading it (fetchall) before candidate is called")
+    def _take_updates(self) -> None:
+        """Take the changes of what both have, which may contain the check's own containers.
+
+        They are read once the program answers requests again, since it computes the hash of its
+        own objects where these are keys.
+        """
+        while self._updates:
+            number, data = self._updates.popleft()
+            self._announce_loan()
+            change = self._decode(data, self._check_objects.twins.parts(number), [])
+            try:
+                self._check_objects.update(number, change)
+            except wire.InUseError as error:
+                self.break_check(
+                    f"{error}; finish reading it (fetchall) before candidate is called"
+                )
 
     def _receive(self, execution: Execution, known: Any, made: list[Any]) -> Any:
-        data = execution.receive()
+        return self._decode(execution.receive(), known, made)
+
+    def _decode(self, data: bytes, known: Any, made: list[Any]) -> Any:
         self._answers += 1
         self._marks = 0
         self._silent.clear()

@@ -273,12 +273,14 @@ class Execution:
         if not self._ready:
             self._await_ready()
         start = time.monotonic()
-        in_callback, self._callback_since = self._callback_since is not None, None
+        in_callback = self._callback_since is not None
+        self._count_waiting(resume=False)
+        self._require_short_waiting()
         try:
             return self._receive(start + self._left(), limited=True)
         finally:
             self.seconds += time.monotonic() - start
-            self._callback_since = time.monotonic() if in_callback else None
+            self._count_waiting(resume=in_callback)
 
     def returncode(self) -> int:
         """Return the exit status of a script, or the negative number of the signal that ended it.
@@ -416,20 +418,30 @@ class Execution:
             self._fail("resource", f"the program called back more than {MAX_CALLBACKS:,} times")
         start = time.thread_time()
         is_outer = self._callback_since is None
-        began = self._callback_since = time.monotonic()
         bound = _CALLBACK_FACTOR * self.limits.wall
+        self._count_waiting(resume=True)
         try:
             with cpu_limited(bound) if is_outer and self.on_stuck else contextlib.nullcontext():
                 yield
         finally:
-            ended = time.monotonic()
             self._callback_seconds += time.thread_time() - start
-            self._callbacks_waited += ended - began if is_outer else 0.0
-            self._callback_since = None if is_outer else ended
+            self._count_waiting(resume=not is_outer)
         if self._callback_seconds > self.limits.wall:
             self._fail("timeout", f"callbacks of the check took over {self.limits.wall:g} s")
-        # Each of many callbacks may wait for a moment, which takes no time of a processor.
-        if self._callbacks_waited > bound + _watch.stalled() - self._stalled:
+        self._require_short_waiting()
+
+    def _count_waiting(self, *, resume: bool) -> None:
+        """Count the time since which the check has worked for the program, and start anew if so."""
+        now = time.monotonic()
+        if self._callback_since is not None:
+            self._callbacks_waited += now - self._callback_since
+        self._callback_since = now if resume else None
+
+    def _require_short_waiting(self) -> None:
+        """End the program if callbacks took too long: many may wait for a moment each."""
+        bound = _CALLBACK_FACTOR * self.limits.wall
+        most = (_MOST_PATIENCE - 1) * self.limits.wall
+        if self._callbacks_waited > bound + min(_watch.stalled() - self._stalled, most):
             self._fail("timeout", f"callbacks of the check took over {bound:g} s")
 
     def watch(self) -> float:

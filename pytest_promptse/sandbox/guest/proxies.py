@@ -191,6 +191,7 @@ class ProxyFactory:
         if any(isinstance(base, type) and issubclass(base, BaseException) for base in bases):
             return type(name, bases, {"__module__": "check"})
         names: dict[str, Any] = {special: _special(special) for special in specials.split()}
+        names |= dict.fromkeys(shown.get("without", "").split())
         names |= {
             "__module__": "check",
             "_proxy_number": number,
