@@ -134,10 +134,10 @@ class CheckObjects:
         plain = next((kind for kind in cls.__mro__ if kind in objects.CONTENT), None)
         if plain is not None:
             return "subclass", name, plain
-        known = {name: value for kind in cls.__mro__[-2::-1] for name, value in vars(kind).items()}
-        specials = {name for name in SPECIALS & known.keys() if known[name] is not None}
+        values = {name: value for kind in cls.__mro__[-2::-1] for name, value in vars(kind).items()}
+        specials = {name for name in SPECIALS & values.keys() if values[name] is not None}
         # As ``__hash__`` of a dataclass: the operation is impossible.
-        shown: dict[str, Any] = {"without": " ".join(sorted(SPECIALS & known.keys() - specials))}
+        shown: dict[str, Any] = {"without": " ".join(sorted(SPECIALS & values.keys() - specials))}
         if not is_library(cls.__module__):
             shown |= {"doc": cls.__doc__, "parameters": parameters_of(cls)}
         if dataclasses.is_dataclass(cls):

@@ -396,12 +396,15 @@ class Execution:
         had a processor are not added.
         """
         elapsed = time.monotonic() - self._ready_at
-        stalled = min(_watch.stalled() - self._stalled, elapsed - self._meter.measure().cpu)
-        more = min(stalled, (_MOST_PATIENCE - 1) * self.limits.wall) - self._granted
+        more = min(self._patience(), elapsed - self._meter.measure().cpu) - self._granted
         if more < _SHORTEST_GRANT_SECONDS:
             self._fail("timeout", f"no answer within {self.limits.wall:g} s")
         self._granted += more
         return more
+
+    def _patience(self) -> float:
+        """Return in how many seconds processes waited for a processor, up to a bound."""
+        return min(_watch.stalled() - self._stalled, (_MOST_PATIENCE - 1) * self.limits.wall)
 
     @contextlib.contextmanager
     def callback(self) -> Iterator[None]:
@@ -440,8 +443,7 @@ class Execution:
     def _require_short_waiting(self) -> None:
         """End the program if callbacks took too long: many may wait for a moment each."""
         bound = _CALLBACK_FACTOR * self.limits.wall
-        most = (_MOST_PATIENCE - 1) * self.limits.wall
-        if self._callbacks_waited > bound + min(_watch.stalled() - self._stalled, most):
+        if self._callbacks_waited > bound + self._patience():
             self._fail("timeout", f"callbacks of the check took over {bound:g} s")
 
     def watch(self) -> float:

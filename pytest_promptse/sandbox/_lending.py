@@ -206,7 +206,7 @@ def require_own_code(value: Any, operation: str) -> None:
         )
     mock = _mock_of(value)
     if is_mock(type(mock)):
-        # What the module makes beside mocks has none of them.
+        # `unittest.mock` also has classes whose objects lack these attributes, such as `ANY`.
         for effect in (getattr(mock, name, None) for name in ("_mock_wraps", "side_effect")):
             if not _is_own_effect(effect):
                 name = getattr(effect, "__name__", type(effect).__name__)
